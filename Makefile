@@ -1,0 +1,58 @@
+# Every target does its own set-up: on a fresh Debian with Python and make, `make demo` and `make test` suffice.
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHON ?= python3
+PROTOS := $(wildcard protos/v1/*.proto)
+
+.PHONY: help setup demo test check protos bench lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    64 emulated nodes: break things and watch the rings heal"
+	@echo "make test    every test, real processes included"
+	@echo "make check   ruff, mypy strict, import contracts, generated protos current"
+	@echo "make protos  generate the Python of protos/"
+	@echo "make bench   repeatable measurements, see bench/README.md"
+	@echo "make lock    resolve dependencies anew into requirements.lock"
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Ringlight needs Python 3.11 or newer: make PYTHON=python3.x ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "installing python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/ringlight demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	@$(MAKE) --no-print-directory protos
+	@git diff --exit-code -- protos || { echo "generated protos are not current: run 'make protos' and commit" >&2; exit 1; }
+
+protos: $(READY)
+	$(BIN)/python -m grpc_tools.protoc -I . \
+	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc \
+	  --python_out=. --mypy_out=quiet:. --grpc_python_out=. --mypy_grpc_out=quiet:. \
+	  $(addprefix ringlight/,$(PROTOS))
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url \
+	  --no-header --upgrade --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

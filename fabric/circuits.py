@@ -1,0 +1,69 @@
+"""What bundles select, and what goes wrong with the parts of a node.
+
+A *circuit table* is the state of all bundles of one node, indexed by bundle number. Its *digest* is exact (no
+hashing): two tables are equal if and only if their digests are, so drift shows in a single heartbeat.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+_BITS_PER_BUNDLE = 4
+
+
+class Path(IntEnum):
+    """What one bundle selects. The numbers are those of the wire protocol."""
+
+    UNKNOWN = 0
+    LOOPBACK = 1
+    PATH_1 = 2
+    PATH_2 = 3
+    DARK = 4
+
+    @property
+    def is_external(self) -> bool:
+        """Whether the bundle's edge is opened and carried over a fibre."""
+        return self in (Path.PATH_1, Path.PATH_2)
+
+
+EXTERNAL_PATHS = (Path.PATH_1, Path.PATH_2)
+
+CircuitTable = tuple[Path, ...]
+PortKey = tuple[int, Path]  # a port seen from within its node: bundle number and path
+
+
+def all_loopback(bundles: int) -> CircuitTable:
+    """The table of a node that is on its own: every edge of its intra-node ring is closed."""
+    return (Path.LOOPBACK,) * bundles
+
+
+def digest(table: Sequence[Path]) -> int:
+    """Pack a table into an integer: four bits a bundle, bundle 0 lowest."""
+    return sum(int(path) << (_BITS_PER_BUNDLE * bundle) for bundle, path in enumerate(table))
+
+
+class FaultClass(IntEnum):
+    """How grave a fault is for the ring its node is in. The numbers are those of the wire protocol."""
+
+    INFO = 1
+    DEGRADED = 2
+    FATAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One open fault of a node. Faults are a set: each opens and closes by its own id.
+
+    Attributes:
+        id: unique in its node while the fault is open.
+        component: the broken part, ``gpu3``, ``b0.m2`` (module 2 of bundle 0) or ``node``.
+        fault_class: what it means for the ring.
+        code: machine-readable cause, such as ``xid:79`` or ``module-dead``.
+        text: one line for a person.
+    """
+
+    id: str
+    component: str
+    fault_class: FaultClass
+    code: str
+    text: str = ""
