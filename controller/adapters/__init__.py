@@ -1,0 +1,1 @@
+"""What connects the controller to the world: gRPC to agents and operators, SQLite, Prometheus and HTTP, the clock."""

@@ -1,0 +1,186 @@
+"""AgentService: the sessions of agents over gRPC.
+
+One reader and one writer task a stream, both ended with the session. The outbox holds at most one command a node, the
+latest, and one sign of life: it is bounded by construction, and a slow agent cannot make it grow. One watchman for
+all sessions sends signs of life and ends sessions that were silent, or that do not take what they are sent, for three
+heartbeat intervals.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from itertools import count
+
+import grpc
+import grpc.aio
+
+from ringlight.controller.adapters.wire import circuits_to, confirm_to, event_from, hello_from
+from ringlight.controller.engine.effects import SendCircuits, SendConfirm
+from ringlight.controller.engine.events import SessionLost
+from ringlight.controller.runtime import Runtime
+from ringlight.fabric.errors import InvalidError, RinglightError, UnavailableError
+from ringlight.protos import status
+from ringlight.protos.v1 import agent_pb2 as pb
+from ringlight.protos.v1 import agent_pb2_grpc
+
+_log = logging.getLogger(__name__)
+
+_HELLO_SECONDS = 10.0  # a stream that says nothing for so long at its beginning is not an agent
+_SILENT_INTERVALS = 3
+
+Context = grpc.aio.ServicerContext[pb.AgentMessage, pb.ControllerMessage]
+
+
+class SessionLink:
+    """One agent's session: its outbox, and its end."""
+
+    def __init__(self, now: float) -> None:
+        self.last_heard = now
+        self.sending_since: float | None = None
+        self.admitted = False
+        self.error: RinglightError | None = None
+        self.ended = asyncio.Event()
+        self._outbox: dict[tuple[str, str], pb.ControllerMessage] = {}
+        self._not_empty = asyncio.Event()
+
+    def admit(self, epoch: int, heartbeat_interval: float) -> None:
+        """Welcome the agent."""
+        self.admitted = True
+        self._put(
+            ("welcome", ""),
+            pb.ControllerMessage(welcome=pb.Welcome(epoch=epoch, heartbeat_interval=heartbeat_interval)),
+        )
+
+    def refuse(self, error: RinglightError) -> None:
+        """End the session with an error the agent will see."""
+        self.error = error
+        self.ended.set()
+
+    def close(self, reason: str) -> None:
+        """End the session; the agent should dial again."""
+        self.refuse(UnavailableError(reason, hint="dial again"))
+
+    def send(self, command: SendCircuits) -> None:
+        """Put a command into the outbox, over a former one for the same node."""
+        self._put(("circuits", command.node), circuits_to(command))
+
+    def confirm(self, confirmation: SendConfirm) -> None:
+        """Put a confirmation into the outbox."""
+        self._put(("confirm", confirmation.node), confirm_to(confirmation))
+
+    def beat(self, epoch: int) -> None:
+        """Put a sign of life into the outbox."""
+        self._put(("heard", ""), pb.ControllerMessage(heard=pb.Heard(epoch=epoch)))
+
+    def _put(self, key: tuple[str, str], message: pb.ControllerMessage) -> None:
+        self._outbox[key] = message
+        self._not_empty.set()
+
+    async def take(self) -> pb.ControllerMessage:
+        """The next message to write."""
+        while not self._outbox:
+            self._not_empty.clear()
+            await self._not_empty.wait()
+        return self._outbox.pop(next(iter(self._outbox)))
+
+
+class AgentService(agent_pb2_grpc.AgentServiceServicer):
+    """Sessions of agents."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._links: dict[str, SessionLink] = {}
+        self._numbers = count(1)
+
+    async def Session(self, request_iterator: AsyncIterator[pb.AgentMessage], context: Context) -> None:  # type: ignore[override]  # replies are written, not yielded
+        """One session, from hello to end."""
+        runtime = self._runtime
+        link = SessionLink(runtime.now)
+        session = f"s{next(self._numbers)}"
+        hello = await self._first_message(request_iterator, context)
+        runtime.attach(session, link)
+        runtime.feed(hello_from(session, hello))
+        await self._abort_if_ended(link, context)
+        self._links[session] = link
+        try:
+            await self._converse(session, link, request_iterator, context)
+        finally:
+            del self._links[session]
+            runtime.detach(session)
+            runtime.feed(SessionLost(session, str(link.error or "its stream ended")))
+        await self._abort_if_ended(link, context)
+
+    @staticmethod
+    async def _abort_if_ended(link: SessionLink, context: Context) -> None:
+        """Tell the agent why the session ended, if it was we who ended it."""
+        if link.error is not None:
+            await status.abort(context, link.error)
+
+    @staticmethod
+    async def _first_message(request_iterator: AsyncIterator[pb.AgentMessage], context: Context) -> pb.Hello:
+        try:
+            async with asyncio.timeout(_HELLO_SECONDS):
+                message = await anext(request_iterator)
+        except (TimeoutError, StopAsyncIteration):
+            await status.abort(context, UnavailableError("no hello came", hint="an agent speaks first"))
+        if message.WhichOneof("body") != "hello":
+            hint = "run the same release of Ringlight on the controller and on every node"
+            await status.abort(context, InvalidError("the first message of a session must be a hello", hint=hint))
+        return message.hello
+
+    async def _converse(
+        self, session: str, link: SessionLink, request_iterator: AsyncIterator[pb.AgentMessage], context: Context
+    ) -> None:
+        """Read and write until either side ends it."""
+        tasks = {
+            asyncio.create_task(self._read(session, link, request_iterator), name=f"{session} read"),
+            asyncio.create_task(self._write(link, context), name=f"{session} write"),
+            asyncio.create_task(link.ended.wait(), name=f"{session} end"),
+        }
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in done:
+            error = task.exception()
+            # A stream that breaks is how a session ends when its agent dies; anything else is a bug to be seen.
+            if error is not None and not isinstance(error, (grpc.RpcError, grpc.aio.BaseError)):
+                raise error
+
+    async def _read(self, session: str, link: SessionLink, request_iterator: AsyncIterator[pb.AgentMessage]) -> None:
+        async for message in request_iterator:
+            link.last_heard = self._runtime.now
+            if message.WhichOneof("body") == "goodbye":
+                _log.info("session %s: goodbye: %s", session, message.goodbye.reason)
+                return
+            event = event_from(session, message)
+            if event is not None:
+                self._runtime.feed(event)
+
+    async def _write(self, link: SessionLink, context: Context) -> None:
+        while True:
+            message = await link.take()
+            link.sending_since = self._runtime.now
+            await context.write(message)
+            link.sending_since = None
+
+    async def watch(self) -> None:
+        """Signs of life to every agent, and an end to dead sessions. Runs until cancelled; owned by the daemon."""
+        interval = self._runtime.engine.state.settings.heartbeat.interval
+        while True:
+            await asyncio.sleep(interval)
+            now = self._runtime.now
+            for link in list(self._links.values()):
+                if now - link.last_heard > _SILENT_INTERVALS * interval:
+                    link.close("nothing was heard for three heartbeat intervals")
+                elif link.sending_since is not None and now - link.sending_since > _SILENT_INTERVALS * interval:
+                    link.close("the agent did not take what it was sent for three heartbeat intervals")
+                else:
+                    link.beat(self._runtime.engine.state.epoch)
+
+    def close_all(self, reason: str) -> None:
+        """End every session, as the controller stops. Agents keep their circuits."""
+        for link in list(self._links.values()):
+            link.close(reason)

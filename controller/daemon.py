@@ -1,0 +1,116 @@
+"""The controller process: wires engine, store, gRPC and HTTP together, and stops them in order.
+
+Stopping changes no circuit: sessions are ended, what is unwritten is written, and agents keep what they have.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import grpc.aio
+from ringlight.protos.channel import server_options
+
+from ringlight.controller.adapters.clock import SystemClock
+from ringlight.controller.adapters.http import HttpFace
+from ringlight.controller.adapters.northbound import FabricService
+from ringlight.controller.adapters.prometheus import Metrics
+from ringlight.controller.adapters.southbound import AgentService
+from ringlight.controller.adapters.sqlite import SqliteStore
+from ringlight.controller.engine.engine import Engine
+from ringlight.controller.engine.view import view_fabric
+from ringlight.controller.runtime import Runtime
+from ringlight.controller.settings import Settings
+from ringlight.fabric.spec import FabricSpec
+from ringlight.fabric.wiring import Wiring
+from ringlight.protos.serving import add_health_and_reflection, bind, set_serving, split_address
+from ringlight.protos.v1 import agent_pb2, agent_pb2_grpc, fabric_pb2, fabric_pb2_grpc
+
+_log = logging.getLogger(__name__)
+
+_STOP_GRACE = 1.0  # seconds for calls in progress to end by themselves
+_SERVICES = [
+    agent_pb2.DESCRIPTOR.services_by_name["AgentService"].full_name,
+    fabric_pb2.DESCRIPTOR.services_by_name["FabricService"].full_name,
+]
+
+
+async def run_controller(
+    *,
+    fabric: FabricSpec,
+    settings: Settings,
+    state_dir: Path,
+    listen: str,
+    http: str,
+    ready: Callable[[str], None],
+) -> None:
+    """Run the controller until cancelled; cancellation is the orderly way to stop it.
+
+    Args:
+        fabric: what is controlled.
+        settings: how.
+        state_dir: where the store is; made when missing.
+        listen: ``HOST:PORT`` for agents and operators.
+        http: ``HOST:PORT`` for metrics and health.
+        ready: called once with one line that names both addresses.
+
+    Raises:
+        RinglightError: an address or the store cannot be used.
+    """
+    engine = Engine(Wiring(fabric), settings)
+    store = SqliteStore(state_dir, events_kept=settings.store.events_kept)
+    runtime = Runtime(engine, store, SystemClock())
+    metrics = Metrics(lambda: view_fabric(engine.state, runtime.now), lambda: runtime.store_trouble)
+    runtime.observers.append(metrics.observe)
+    face = HttpFace(metrics, lambda: runtime.store_trouble)
+    async with _open_store(runtime), asyncio.TaskGroup() as tasks:
+        owned = [tasks.create_task(runtime.write_forever(), name="store writer")]
+        try:
+            async with _serve_http(face, http) as http_address, _serve_grpc(runtime, listen) as (service, grpc_address):
+                owned.append(tasks.create_task(service.watch(), name="session watch"))
+                ready(f"ready grpc={grpc_address} http={http_address}")
+                await asyncio.Event().wait()
+        finally:
+            for task in owned:
+                task.cancel()
+
+
+@asynccontextmanager
+async def _open_store(runtime: Runtime) -> AsyncIterator[None]:
+    try:
+        runtime.feed(await runtime.store.open())
+        yield
+        # Not reached: the daemon runs until it is cancelled.
+    finally:
+        await runtime.stop()
+        await runtime.store.close()
+
+
+@asynccontextmanager
+async def _serve_http(face: HttpFace, address: str) -> AsyncIterator[str]:
+    host, port = split_address(address)
+    bound = await face.start(host, port)
+    try:
+        yield f"{host}:{bound}"
+    finally:
+        await face.stop()
+
+
+@asynccontextmanager
+async def _serve_grpc(runtime: Runtime, address: str) -> AsyncIterator[tuple[AgentService, str]]:
+    server = grpc.aio.server(options=server_options())
+    service = AgentService(runtime)
+    agent_pb2_grpc.add_AgentServiceServicer_to_server(service, server)
+    fabric_pb2_grpc.add_FabricServiceServicer_to_server(FabricService(runtime), server)
+    health = add_health_and_reflection(server, _SERVICES)
+    bound = bind(server, address)
+    await server.start()
+    await set_serving(health, _SERVICES, serving=True)
+    try:
+        yield service, bound
+    finally:
+        await set_serving(health, _SERVICES, serving=False)
+        service.close_all("the controller is stopping")
+        await server.stop(_STOP_GRACE)
+        _log.info("stopped; every circuit stays as it is")

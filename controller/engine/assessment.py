@@ -1,0 +1,199 @@
+"""From what was heard and seen to what is believed: evidence is gathered here, judged in `controller.health`.
+
+Every change of belief is told, with its reason, and every waiting period is put on the agenda, so that time alone
+brings the next judgement.
+"""
+
+from collections.abc import Mapping
+
+from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State
+from ringlight.controller.health.hops import EndEvidence, HopState, judge_hop
+from ringlight.controller.health.verdicts import (
+    Evidence,
+    Ground,
+    Judgement,
+    NeighbourLight,
+    Speech,
+    Verdict,
+    judge,
+)
+from ringlight.fabric.circuits import FaultClass, PortKey
+from ringlight.fabric.wiring import Hop
+
+
+def speech(state: State, node: NodeRecord, now: float) -> Speech:
+    """How long a node's agent has been silent."""
+    if not node.adopted:
+        heard_by = state.started_at + state.settings.health.start_grace
+        return Speech.AWAITED if now < heard_by + state.settings.confirm_seconds else Speech.SILENT
+    silence = now - node.last_heard
+    if silence < state.settings.suspect_seconds:
+        return Speech.SPEAKS
+    return Speech.SUSPECT if silence < state.settings.confirm_seconds else Speech.SILENT
+
+
+def assess_node(state: State, node: NodeRecord, now: float) -> bool:
+    """Judge a node anew; True when the verdict changed."""
+    former = node.judgement
+    spoken = speech(state, node, now)
+    was_failed = former.verdict is Verdict.FAILED
+    if was_failed and spoken is Speech.SPEAKS and Ground.SILENCE in former.grounds:
+        node.well_since = now
+    probation_ends = _probation_ends(state, node)
+    node.judgement = judge(
+        Evidence(
+            speech=spoken,
+            faults=node.faults,
+            light=_light_of(state, node, now),
+            was_failed=was_failed,
+            on_probation=probation_ends is not None and now < probation_ends,
+        )
+    )
+    _come_back(state, node, now, probation_ends)
+    if node.judgement.verdict is former.verdict:
+        return False
+    state.tell(
+        "verdict",
+        node.name,
+        f"{former.verdict} -> {node.verdict}: {node.judgement.reason}",
+        verdict=node.verdict,
+        former=former.verdict,
+        grounds=_ground_names(node.judgement),
+    )
+    return True
+
+
+def _ground_names(judgement: Judgement) -> str:
+    return ",".join(sorted(ground.name.lower() for ground in judgement.grounds))
+
+
+def rests_on_silence_alone(judgement: Judgement) -> bool:
+    """Whether nothing but silence and waiting speaks for a judgement (I7)."""
+    return judgement.grounds <= {Ground.SILENCE, Ground.TIME}
+
+
+def _probation_ends(state: State, node: NodeRecord) -> float | None:
+    if node.well_since is None or _grave(node):
+        return None
+    return node.well_since + state.settings.health.probation
+
+
+def _grave(node: NodeRecord) -> bool:
+    return any(fault.fault_class is not FaultClass.INFO for fault in node.faults)
+
+
+def _come_back(state: State, node: NodeRecord, now: float, probation_ends: float | None) -> None:
+    """Put the next moment at which time alone changes the judgement on the agenda."""
+    settings = state.settings
+    if not node.adopted:
+        moments = [state.started_at + settings.health.start_grace + settings.confirm_seconds]
+    else:
+        moments = [node.last_heard + settings.suspect_seconds, node.last_heard + settings.confirm_seconds]
+    if probation_ends is not None:
+        moments.append(probation_ends)
+    later = [moment for moment in moments if moment > now]
+    if later:
+        state.agenda.put(("node", node.name), min(later))
+
+
+def _light_of(state: State, node: NodeRecord, now: float) -> NeighbourLight:
+    """What speaking neighbours say of a node's light over the established hops of its ring."""
+    ring = state.rings.get(node.ring)
+    if ring is None or not ring.hops:
+        return NeighbourLight.NONE_EXPECTED
+    votes = []
+    for hop in ring.hops:
+        if node.position not in (hop.low.position, hop.high.position):
+            continue
+        port = hop.far(node.position)
+        witness = state.nodes[port.position]
+        if not (ring.established and witness.session and speech(state, witness, now) is Speech.SPEAKS):
+            continue
+        key = (port.bundle, port.path)
+        if key in witness.dark_since:
+            votes.append(NeighbourLight.DARK)
+        elif witness.light.get(key, False):
+            votes.append(NeighbourLight.PRESENT)
+    if not votes:
+        return NeighbourLight.NO_WITNESS
+    return NeighbourLight.PRESENT if NeighbourLight.PRESENT in votes else NeighbourLight.DARK
+
+
+def note_light(state: State, node: NodeRecord, changed: Mapping[PortKey, bool], now: float) -> None:
+    """Take over a node's word on its light. Only an established circuit that goes dark is evidence."""
+    ring = state.rings.get(node.ring)
+    for key, lit in changed.items():
+        bundle, path = key
+        node.light[key] = lit
+        if lit:
+            node.dark_since.pop(key, None)
+        elif ring is not None and ring.established and bundle < len(node.desired) and node.desired[bundle] is path:
+            node.dark_since.setdefault(key, now)
+
+
+def assess_hops(state: State, ring: RingRecord, now: float) -> None:
+    """Judge the hops of an established ring that lost light somewhere."""
+    if not ring.established or ring.state is RingState.SWITCHING:
+        return
+    for hop in ring.hops:
+        low, high = state.nodes[hop.low.position], state.nodes[hop.high.position]
+        if Verdict.FAILED in (low.verdict, high.verdict) or hop.key in state.dead_hops:
+            continue
+        ends = _end(state, hop, low, now), _end(state, hop, high, now)
+        verdict = judge_hop(
+            *ends, now, settle=state.settings.health.light_settle, heartbeat=state.settings.heartbeat.interval
+        )
+        if verdict is HopState.DEAD:
+            kill_hop(state, hop, "both nodes stay up, but light was lost", now)
+        elif verdict is HopState.UNDECIDED:
+            state.agenda.put(("ring", ring.name), _next_look(state, ends, now))
+
+
+def _end(state: State, hop: Hop, node: NodeRecord, now: float) -> EndEvidence:
+    port = hop.near(node.position)
+    key = (port.bundle, port.path)
+    return EndEvidence(
+        lit=node.light.get(key, False),
+        dark_since=node.dark_since.get(key),
+        speech=speech(state, node, now) if node.session else Speech.SUSPECT,
+        last_heard=node.last_heard,
+    )
+
+
+def _next_look(state: State, ends: tuple[EndEvidence, EndEvidence], now: float) -> float:
+    settled = max(end.dark_since for end in ends if end.dark_since is not None) + state.settings.health.light_settle
+    return settled if now < settled else now + state.settings.heartbeat.interval / 2
+
+
+def kill_hop(state: State, hop: Hop, why: str, now: float) -> None:
+    """Believe that a fibre carries no light, until it is time to try it again."""
+    state.dead_hops[hop.key] = now
+    name = state.wiring.hop_name(hop.key)
+    state.agenda.put(("hop", name), now + state.settings.health.dead_hop_retest)
+    state.tell("hop-dead", name, why)
+
+
+def damage(state: State, ring: RingRecord) -> str:
+    """Why a ring cannot stay as it is, in words; empty when nothing is wrong with it."""
+    for node in state.chain_nodes(ring):
+        if node.verdict is Verdict.FAILED:
+            return f"{node.name} failed: {node.judgement.reason}"
+    for hop in ring.hops:
+        if hop.key in state.dead_hops:
+            return f"hop {state.wiring.hop_name(hop.key)} is dark"
+    for node in state.chain_nodes(ring):
+        if node.unanswered:
+            return f"{node.name} did not carry out its command"
+        if node.adopted and node.answered >= node.generation and node.observed != node.desired:
+            return f"{node.name} does not select what its ring needs"
+    return ""
+
+
+def is_usable(state: State, node: NodeRecord, now: float) -> bool:
+    """Whether a node may be given to a ring it is not in already."""
+    return node.verdict is Verdict.HEALTHY and is_commandable(state, node, now) and not node.carries_foreign_light
+
+
+def is_commandable(state: State, node: NodeRecord, now: float) -> bool:
+    """Whether a command to the node is likely to be answered."""
+    return bool(node.session) and not node.unanswered and speech(state, node, now) is Speech.SPEAKS

@@ -1,0 +1,139 @@
+"""What the engine asks of the world. The runtime carries effects out in the order given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ringlight.fabric.circuits import CircuitTable
+from ringlight.fabric.errors import RinglightError
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Welcome a session."""
+
+    session: str
+    epoch: int
+    heartbeat_interval: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """End a session that was never admitted, with the reason."""
+
+    session: str
+    error: RinglightError
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End an admitted session; its agent should dial again."""
+
+    session: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendCircuits:
+    """Bring a node to this table."""
+
+    session: str
+    node: str
+    epoch: int
+    generation: int
+    transaction: str
+    table: CircuitTable
+    revert_after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SendConfirm:
+    """The planned change is proven; do not revert it."""
+
+    session: str
+    node: str
+    epoch: int
+    transaction: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job as the store keeps it."""
+
+    name: str
+    rings: int
+    tp: int
+    min_rings: int
+    priority: int
+    order: int
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRing:
+    """A ring as the store keeps it. The chain is by name, since a fabric file may change between two starts."""
+
+    name: str
+    job: str
+    chain: tuple[str, ...]
+    state: str
+    cause: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Persist:
+    """Keep this. Records replace former ones of the same name.
+
+    Attributes:
+        epoch: raise the stored epoch to this; 0 leaves it.
+        reserved: generations up to this one count as used after a restart; 0 leaves it.
+    """
+
+    jobs: tuple[StoredJob, ...] = ()
+    rings: tuple[StoredRing, ...] = ()
+    epoch: int = 0
+    reserved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FabricEvent:
+    """Something worth telling: one line of the event log.
+
+    Attributes:
+        sequence: only grows, across restarts.
+        kind: of event, such as ``fault-opened``.
+        subject: node, ring, job, hop or agent it is about.
+        text: one line for a person.
+        data: machine-readable details.
+    """
+
+    sequence: int
+    kind: str
+    subject: str
+    text: str
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """Put an event into the log and before everyone who watches."""
+
+    event: FabricEvent
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt:
+    """Send a `Tick` at this time (monotonic seconds). Replaces a former wish; None means there is none."""
+
+    when: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to an operator's request, given once everything before it is persisted."""
+
+    request: str
+    error: RinglightError | None = None
+
+
+Effect = Admit | Refuse | Close | SendCircuits | SendConfirm | Persist | Publish | WakeAt | Answer

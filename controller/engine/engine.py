@@ -1,0 +1,245 @@
+"""The order of it all: one event in, its consequences worked out, the effects out.
+
+For every event: take it in; judge the nodes it touches; look at the rings that stand on them; plan once for every
+job that lost something or may now get something back; check the invariants; and only then let commands out. Commands
+go first, records and events follow: the path from fault to light waits for no disk.
+
+Until every agent was heard, or the grace period after a start is over, only a node that FAILED sets off a plan:
+nothing is concluded from who is missing.
+"""
+
+from dataclasses import replace
+
+from ringlight.controller.engine.assessment import assess_hops, assess_node, damage, is_usable, note_light
+from ringlight.controller.engine.effects import (
+    Admit,
+    Answer,
+    Close,
+    Effect,
+    Persist,
+    Publish,
+    Refuse,
+    SendCircuits,
+    SendConfirm,
+    WakeAt,
+)
+from ringlight.controller.engine.events import (
+    AgentHello,
+    Applied,
+    Event,
+    FaultCleared,
+    FaultReported,
+    Heartbeat,
+    LightReported,
+    NodeBeat,
+    ReleaseJob,
+    Restored,
+    SessionLost,
+    SubmitJob,
+    Tick,
+)
+from ringlight.controller.engine.invariants import Footing, check
+from ringlight.controller.engine.operator import release, submit
+from ringlight.controller.engine.progress import advance, take_answer, time_out
+from ringlight.controller.engine.repair import Change, apply_plan, plan_job
+from ringlight.controller.engine.restore import restore
+from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
+from ringlight.controller.engine.state import JobRecord, NodeRecord, RingState, State, stored_ring
+from ringlight.controller.health.verdicts import Verdict
+from ringlight.controller.settings import Settings
+from ringlight.fabric.circuits import digest
+from ringlight.fabric.wiring import Wiring
+
+# Sessions are opened before they are written to; commands leave before anything else; answers come after the records
+# they promise.
+_ORDER: dict[type[Effect], int] = {
+    Close: 0,
+    Refuse: 0,
+    Admit: 1,
+    SendCircuits: 2,
+    SendConfirm: 3,
+    Persist: 4,
+    Publish: 5,
+    Answer: 6,
+    WakeAt: 7,
+}
+
+
+class Engine:
+    """The state machine of one fabric."""
+
+    def __init__(self, wiring: Wiring, settings: Settings) -> None:
+        self.state = State(wiring, settings)
+        self._wake: float | None = None
+
+    def handle(self, event: Event, now: float) -> list[Effect]:
+        """Take an event in and return what follows from it.
+
+        Args:
+            event: what happened.
+            now: seconds of a monotonic clock; never less than before.
+
+        Returns:
+            Effects in the order in which they are to be carried out.
+        """
+        state = self.state
+        change = Change(state.generation + 1)
+        self._take(event, change, now)
+        for kind, name in list(state.agenda.due(now)):
+            self._take_topic(kind, name, change, now)
+        self._judge_nodes(now)
+        self._open_up(now)
+        self._plan(self._look_at_rings(now), change, now)
+        self._look_at_rings(now)  # a ring that was just laid may be in place already
+        self._let_out(event, change)
+        if state.agenda.next != self._wake:
+            self._wake = state.agenda.next
+            state.emit(WakeAt(self._wake))
+        effects, state.effects = state.effects, []
+        return sorted(effects, key=lambda effect: _ORDER[type(effect)])
+
+    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901, PLR0912 - one case an event
+        state = self.state
+        match event:
+            case Restored():
+                restore(state, event, now)
+            case AgentHello():
+                welcome(state, event, change, now)
+            case SessionLost():
+                lose(state, event.session, event.reason)
+            case Heartbeat():
+                for beat in event.nodes:
+                    if node := self._speaker(event.session, beat.node, now):
+                        self._compare(node, beat)
+            case FaultReported():
+                if node := self._speaker(event.session, event.node, now):
+                    open_fault(state, node, event.fault)
+            case FaultCleared():
+                if node := self._speaker(event.session, event.node, now):
+                    close_fault(state, node, event.fault_id, now)
+            case LightReported():
+                if node := self._speaker(event.session, event.node, now):
+                    note_light(state, node, event.changed, now)
+            case Applied():
+                if node := self._speaker(event.session, event.node, now):
+                    take_answer(state, node, event, now)
+            case SubmitJob():
+                submit(state, event, change, now)
+            case ReleaseJob():
+                release(state, event, change, now)
+            case Tick():
+                pass
+
+    def _speaker(self, session: str, name: str, now: float) -> NodeRecord | None:
+        """The node a message is about, marked as heard; None when the session has ended or does not serve it."""
+        if not self.state.wiring.has_node(name):
+            return None
+        node = self.state.node(name)
+        if node.session != session:
+            return None
+        hear(self.state, node, now)
+        return node
+
+    def _compare(self, node: NodeRecord, beat: NodeBeat) -> None:
+        """A digest that differs from the wanted table, in answer to no command of ours, is drift; told once."""
+        settled = node.answered >= node.generation and beat.applied_generation >= node.generation
+        if node.ring and settled and beat.digest not in (digest(node.desired), node.drift):
+            node.drift = beat.digest
+            text = "selects something else than its ring needs, and no command said so"
+            self.state.tell("drift", node.name, text)
+
+    def _take_topic(self, kind: str, name: str, change: Change, now: float) -> None:
+        """Look again at something that was waited for."""
+        state = self.state
+        match kind:
+            case "node":
+                state.dirty_nodes.add(state.wiring.position(name))
+            case "ring" if name in state.rings:
+                time_out(state, state.rings[name], now)
+                state.dirty_rings.add(name)
+            case "hop" if state.dead_hops.pop(state.wiring.parse_hop(name), None) is not None:
+                state.tell("hop-retest", name, "may be tried again")
+                state.capacity_grew = True
+            case "park":
+                park(state, state.node(name), change, now)
+
+    def _judge_nodes(self, now: float) -> None:
+        state = self.state
+        for position in sorted(state.dirty_nodes):
+            node = state.nodes[position]
+            if assess_node(state, node, now) and is_usable(state, node, now):
+                state.capacity_grew = True
+            if node.ring:
+                state.dirty_rings.add(node.ring)
+        state.dirty_nodes.clear()
+
+    def _open_up(self, now: float) -> None:
+        """From the moment every agent was heard, or the grace period is over, absence may be reasoned about."""
+        state = self.state
+        if state.open:
+            return
+        grace_over = now >= state.started_at + state.settings.health.start_grace
+        if grace_over or all(node.adopted for node in state.nodes):
+            state.open = True
+            state.capacity_grew = True
+            state.dirty_rings.update(state.rings)
+
+    def _look_at_rings(self, now: float) -> set[str]:
+        """Take every touched ring as far as the evidence goes; the jobs of those that cannot stay as they are."""
+        state = self.state
+        damaged_jobs = set()
+        for name in sorted(state.dirty_rings & state.rings.keys()):
+            ring = state.rings[name]
+            assess_hops(state, ring, now)
+            if damage(state, ring):
+                damaged_jobs.add(ring.job)
+            else:
+                advance(state, ring, now)
+                self._note_settled(state.jobs[ring.job])
+        state.dirty_rings.clear()
+        return damaged_jobs
+
+    def _note_settled(self, job: JobRecord) -> None:
+        if not job.settled_once:
+            job.settled_once = all(ring.state in (RingState.ACTIVE, RingState.BROKEN) for ring in job.rings)
+
+    def _plan(self, damaged_jobs: set[str], change: Change, now: float) -> None:
+        """One plan for everything that is due, by priority."""
+        state = self.state
+        if not damaged_jobs and not state.capacity_grew:
+            return
+        for job in sorted(state.jobs.values(), key=lambda job: (-job.priority, job.order)):
+            damaged = job.name in damaged_jobs and (state.open or self._has_failed_node(job))
+            hopeful = state.open and state.capacity_grew and any(not ring.chain for ring in job.rings)
+            if not damaged and not hopeful:
+                continue
+            plan = plan_job(state, job, now)
+            if damaged or plan.placed:
+                apply_plan(state, job, plan, change, now)
+        state.capacity_grew = False
+
+    def _has_failed_node(self, job: JobRecord) -> bool:
+        return any(node.verdict is Verdict.FAILED for ring in job.rings for node in self.state.chain_nodes(ring))
+
+    def _let_out(self, event: Event, change: Change) -> None:
+        """Number the change, check the invariants, and send what passes."""
+        state = self.state
+        if not change.rings and not change.commands:
+            return
+        state.generation = change.generation
+        state.reserve_generations()
+        state.emit(Persist(rings=tuple(stored_ring(state.wiring, ring) for ring in change.rings)))
+        commands = {command.node: replace(command, epoch=state.epoch) for command in change.commands}
+        footing = Footing(
+            changed_rings=frozenset(ring.name for ring in change.rings),
+            starting=isinstance(event, Restored) or (isinstance(event, AgentHello) and not state.open),
+            evidence=bool(change.rings),
+        )
+        for violation in check(state, list(commands.values()), footing):
+            state.violations += 1
+            commands.pop(violation.node, None)
+            text = f"{violation.invariant}: {violation.text}; refused"
+            state.tell("invariant-violation", violation.node, text, invariant=violation.invariant)
+        for name, command in sorted(commands.items()):
+            state.node(name).sent = command.generation
+            state.emit(command)

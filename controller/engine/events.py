@@ -1,0 +1,198 @@
+"""What can happen to the engine. Nodes are named by name here, as the world outside names them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ringlight.controller.engine.effects import StoredJob, StoredRing
+from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
+from ringlight.fabric.inventory import Inventory
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The store was read at start. Comes first, once.
+
+    Attributes:
+        epoch: the term of this controller: already higher than every former one.
+        generation: every generation up to this one may have been used.
+        sequence: of the newest event in the log.
+        jobs: every job that is not released.
+        rings: their rings.
+    """
+
+    epoch: int
+    generation: int = 0
+    sequence: int = 0
+    jobs: tuple[StoredJob, ...] = ()
+    rings: tuple[StoredRing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHello:
+    """What an agent read from one node's hardware when it dialled."""
+
+    node: str
+    hardware_boot: str
+    inventory: Inventory
+    circuits: CircuitTable
+    light: Mapping[PortKey, bool]
+    faults: tuple[Fault, ...] = ()
+    applied_generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHello:
+    """An agent dialled and introduced itself."""
+
+    session: str
+    agent: str
+    agent_boot: str
+    protocol: int
+    fabric: str
+    highest_epoch: int
+    nodes: tuple[NodeHello, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLost:
+    """The stream of a session ended."""
+
+    session: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBeat:
+    """One node's part of a heartbeat."""
+
+    node: str
+    applied_generation: int
+    digest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """An agent says that it lives, and what its nodes select."""
+
+    session: str
+    nodes: tuple[NodeBeat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultReported:
+    """A fault opened on a node."""
+
+    session: str
+    node: str
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCleared:
+    """A fault closed on a node."""
+
+    session: str
+    node: str
+    fault_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LightReported:
+    """Light came or went at ports of a node."""
+
+    session: str
+    node: str
+    changed: Mapping[PortKey, bool]
+
+
+class ApplyCode(IntEnum):
+    """How an agent answered a command. The numbers are those of the wire protocol."""
+
+    UNSPECIFIED = 0
+    APPLIED = 1
+    UNCHANGED = 2
+    REVERTED = 3
+    FAILED = 4
+    STALE_EPOCH = 5
+    STALE_GENERATION = 6
+    UNKNOWN_NODE = 7
+    BAD_TABLE = 8
+
+
+class BundleCode(IntEnum):
+    """What became of one bundle. The numbers are those of the wire protocol."""
+
+    UNSPECIFIED = 0
+    SWITCHED = 1
+    UNCHANGED = 2
+    STUCK = 3
+    TIMEOUT = 4
+    NOT_TRIED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An agent's answer to a command: what the hardware reads now."""
+
+    session: str
+    node: str
+    transaction: str
+    epoch: int
+    generation: int
+    code: ApplyCode
+    bundles: Mapping[int, BundleCode]
+    circuits: CircuitTable
+    light: Mapping[PortKey, bool]
+    switch_seconds: float = 0.0
+    reason: str = ""
+    highest_epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time passed: something that was waited for may be due."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitJob:
+    """A scheduler or person asks for rings.
+
+    Attributes:
+        request: names the answer.
+        name: of the job.
+        rings: rings wanted.
+        tp: GPUs a ring.
+        min_rings: fewer are useless to the job; 0 means all of them.
+        priority: higher is planned first.
+    """
+
+    request: str
+    name: str
+    rings: int
+    tp: int
+    min_rings: int = 0
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseJob:
+    """The job is over: its rings dissolve."""
+
+    request: str
+    name: str
+
+
+Event = (
+    Restored
+    | AgentHello
+    | SessionLost
+    | Heartbeat
+    | FaultReported
+    | FaultCleared
+    | LightReported
+    | Applied
+    | Tick
+    | SubmitJob
+    | ReleaseJob
+)

@@ -1,0 +1,99 @@
+"""Requests from people and schedulers: submit a job, release it. Each is answered, with an error if it is refused."""
+
+import re
+
+from ringlight.controller.engine.effects import Answer, Persist
+from ringlight.controller.engine.events import ReleaseJob, SubmitJob
+from ringlight.controller.engine.repair import Change, apply_plan, plan_job, want_tables
+from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State, stored_job
+from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError, RinglightError
+
+_JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def submit(state: State, request: SubmitJob, change: Change, now: float) -> None:
+    """Place a new job, or refuse it and change nothing."""
+    try:
+        job = _new_job(state, request)
+        plan = plan_job(state, job, now)
+        if plan.rings < job.min_rings:
+            raise InvalidError(
+                f"job {job.name!r} does not fit: it needs {job.min_rings} rings of {job.tp} GPUs, "
+                f"and only {plan.rings} can be placed now",
+                hint=_why_no_more(state, plan.rings),
+            )
+    except RinglightError as error:
+        state.emit(Answer(request.request, error))
+        return
+    state.jobs[job.name] = job
+    state.rings.update({ring.name: ring for ring in job.rings})
+    state.tell("job-submitted", job.name, f"{job.rings_wanted} rings of {job.tp} GPUs, priority {job.priority}")
+    apply_plan(state, job, plan, change, now)
+    state.emit(Persist(jobs=(stored_job(job),)))
+    state.emit(Answer(request.request))
+
+
+def _new_job(state: State, request: SubmitJob) -> JobRecord:
+    gpus = state.wiring.spec.gpus
+    if not _JOB_NAME.fullmatch(request.name):
+        raise InvalidError(
+            f"{request.name!r} is not a job name",
+            hint="use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit",
+        )
+    if request.name in state.jobs:
+        raise ConflictError(f"job {request.name!r} exists already", hint="release it first, or choose another name")
+    if request.tp <= 0 or request.tp % gpus:
+        lower = request.tp // gpus * gpus
+        near = f"{lower} or {lower + gpus}" if lower > 0 else f"{gpus}"
+        raise InvalidError(
+            f"tp {request.tp} is not a multiple of the {gpus} GPUs of a node",
+            hint=f"a ring is made of whole nodes: use tp {near}",
+        )
+    if request.rings <= 0 or not 0 <= request.min_rings <= request.rings:
+        raise InvalidError(
+            f"{request.rings} rings, of which at least {request.min_rings}, is not a job",
+            hint="ask for at least one ring, and for a minimum between 0 (all) and that number",
+        )
+    job = JobRecord(
+        name=request.name,
+        rings_wanted=request.rings,
+        tp=request.tp,
+        min_rings=request.min_rings or request.rings,
+        priority=request.priority,
+        order=max((job.order for job in state.jobs.values()), default=0) + 1,
+    )
+    job.rings = [RingRecord(f"{job.name}/{index}", job.name, planned=True) for index in range(request.rings)]
+    return job
+
+
+def _why_no_more(state: State, rings: int) -> str:
+    absent = sum(not node.session for node in state.nodes)
+    if absent:
+        return f"{absent} of {state.wiring.size} nodes have no agent yet: wait for them, or see `ringlight nodes`"
+    if rings:
+        return f"ask for {rings} rings, or for a smaller minimum (--min-rings {rings}), or release another job"
+    return "release another job, or ask for a smaller tp; `ringlight nodes` shows which nodes are usable"
+
+
+def release(state: State, request: ReleaseJob, change: Change, now: float) -> None:
+    """Dissolve a job: its nodes go back to loopback and are spares at once."""
+    job = state.jobs.pop(request.name, None)
+    if job is None:
+        known = ", ".join(sorted(state.jobs)) or "none"
+        state.emit(Answer(request.request, NotFoundError(f"no job {request.name!r}", hint=f"jobs: {known}")))
+        return
+    freed: set[int] = set()
+    state.capacity_grew = True
+    for ring in job.rings:
+        freed.update(ring.chain)
+        del state.rings[ring.name]
+        for node in state.chain_nodes(ring):
+            node.ring = ""
+        ring.state = RingState.RELEASED
+        ring.cause = "job released"
+        state.tell("ring-released", ring.name, "its job is over")
+    job.released = True
+    want_tables(state, freed, change, now)
+    state.tell("job-released", job.name, f"{len(freed)} nodes are free")
+    state.emit(Persist(jobs=(stored_job(job),)))
+    state.emit(Answer(request.request))

@@ -1,0 +1,115 @@
+"""From commands to proven light: what an answer means, and when a ring is ACTIVE.
+
+A ring is ACTIVE only when every bundle of its chain was read back right and both ends of every hop see light. An end
+that does not answer, or a hop that stays dark, is new evidence: the ring is damaged and planned again without it.
+"""
+
+from ringlight.controller.engine.assessment import kill_hop, note_light
+from ringlight.controller.engine.effects import Persist, SendConfirm
+from ringlight.controller.engine.events import Applied, ApplyCode, BundleCode
+from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_ring
+from ringlight.fabric.circuits import Fault, FaultClass
+from ringlight.fabric.wiring import Hop
+
+_REFUSALS = {
+    ApplyCode.STALE_EPOCH: "has obeyed a later controller",
+    ApplyCode.STALE_GENERATION: "has applied a later generation",
+    ApplyCode.UNKNOWN_NODE: "is not served by the agent that was told",
+    ApplyCode.BAD_TABLE: "refused a table as impossible",
+}
+
+
+def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> None:
+    """Learn from an agent's answer. One to a command that was superseded only updates what was read."""
+    node.observed = answer.circuits or node.observed
+    note_light(state, node, answer.light, now)
+    if answer.code is ApplyCode.REVERTED:
+        state.tell("reverted", node.name, f"returned to its former circuits: {answer.transaction} was not confirmed")
+    if answer.generation != node.generation:
+        return
+    if answer.code in _REFUSALS:
+        node.unanswered = True
+        state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")
+        return
+    node.answered = answer.generation
+    node.unanswered = False
+    _learn_findings(state, node, answer, now)
+
+
+def _learn_findings(state: State, node: NodeRecord, answer: Applied, now: float) -> None:
+    """A bundle that did not do as told is a fault of the node until it does."""
+    for bundle, code in sorted(answer.bundles.items()):
+        finding = f"switch:b{bundle}"
+        if code in (BundleCode.STUCK, BundleCode.TIMEOUT):
+            text = "does not switch" if code is BundleCode.STUCK else "does not answer"
+            fault = Fault(finding, f"b{bundle}", FaultClass.FATAL, f"bundle-{code.name.lower()}", text)
+            if finding not in node.findings:
+                state.tell("fault-opened", node.name, f"{fault.component}: {text}", id=finding, code=fault.code)
+            node.findings[finding] = fault
+        elif node.findings.pop(finding, None) is not None:
+            node.well_since = now
+            state.tell("fault-closed", node.name, f"b{bundle} switches again", id=finding)
+
+
+def advance(state: State, ring: RingRecord, now: float) -> None:
+    """Take an undamaged ring as far as the evidence goes."""
+    if ring.state is RingState.SWITCHING and all(node.in_place for node in state.chain_nodes(ring)):
+        ring.state = RingState.VERIFYING
+        ring.answered_at = now
+        ring.deadline = now + state.settings.change.light_timeout
+        state.agenda.put(("ring", ring.name), ring.deadline)
+    if ring.state is RingState.VERIFYING and _proven(state, ring):
+        _activate(state, ring, now)
+
+
+def _proven(state: State, ring: RingRecord) -> bool:
+    return all(node.in_place for node in state.chain_nodes(ring)) and not dark_hops(state, ring)
+
+
+def dark_hops(state: State, ring: RingRecord) -> list[Hop]:
+    """The hops of a ring that are not lit at both ends."""
+    return [
+        hop
+        for hop in ring.hops
+        if not all(
+            state.nodes[port.position].light.get((port.bundle, port.path), False) for port in (hop.low, hop.high)
+        )
+    ]
+
+
+def _activate(state: State, ring: RingRecord, now: float) -> None:
+    began = ring.broken_at
+    ring.state = RingState.ACTIVE
+    ring.established = True
+    ring.deadline = None
+    ring.broken_at = None
+    if ring.planned:
+        ring.planned = False
+        for node in state.chain_nodes(ring):
+            state.emit(SendConfirm(node.session, node.name, state.epoch, ring.transaction))
+    data = {"generation": str(ring.generation)}
+    if ring.answered_at:
+        data |= {
+            "switch_seconds": f"{ring.answered_at - ring.sent_at:.6f}",
+            "verify_seconds": f"{now - ring.answered_at:.6f}",
+        }
+    if began is not None and ring.answered_at:
+        data["heal_seconds"] = f"{now - began:.6f}"
+    ring.answered_at = 0.0
+    state.emit(Persist(rings=(stored_ring(state.wiring, ring),)))
+    state.tell("ring-active", ring.name, f"light proven on {len(ring.hops)} hops; {ring.cause}".rstrip("; "), **data)
+
+
+def time_out(state: State, ring: RingRecord, now: float) -> None:
+    """The present step took too long: whoever did not answer, or the hop that stayed dark, is the evidence."""
+    if ring.deadline is None or now < ring.deadline:
+        return
+    ring.deadline = None
+    if ring.state is RingState.SWITCHING:
+        for node in state.chain_nodes(ring):
+            if not node.in_place:
+                node.unanswered = True
+                state.tell("no-answer", node.name, f"no answer to generation {node.generation} in time")
+    elif ring.state is RingState.VERIFYING:
+        for hop in dark_hops(state, ring):
+            kill_hop(state, hop, "both ends select it, but no light arrived", now)

@@ -1,0 +1,190 @@
+"""From verdicts to new rings: states the planning problem, and turns its answer into wanted tables and commands.
+
+Everything is computed from what is wanted now, changes in flight included, so a second fault during a repair simply
+plans again from there; agents take the higher generation. Only nodes whose wanted table changes, or that are not
+where they should be, get a command.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ringlight.controller.engine.assessment import damage, is_commandable, is_usable
+from ringlight.controller.engine.effects import SendCircuits
+from ringlight.controller.engine.state import JobRecord, NodeRecord, RingRecord, RingState, State
+from ringlight.controller.health.verdicts import Verdict
+from ringlight.controller.planning.planner import RingPlan, RingRequest, plan_rings
+from ringlight.controller.planning.terrain import Chain, Terrain, span_of
+from ringlight.fabric.rings import chain_tables
+
+
+@dataclass(slots=True)
+class Change:
+    """One version of the wanted state under construction: which rings change, and the commands that follow."""
+
+    generation: int
+    rings: list[RingRecord] = field(default_factory=list)
+    commands: list[SendCircuits] = field(default_factory=list)
+
+    @property
+    def transaction(self) -> str:
+        """Name of the change towards agents."""
+        return f"g{self.generation}"
+
+
+def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
+    """The best rings for a job, given all others as they are. Changes nothing."""
+    survivors: list[Chain] = []
+    broken: list[Chain] = []
+    for ring in job.rings:
+        if ring.chain:
+            (broken if damage(state, ring) else survivors).append(ring.chain)
+    request = RingRequest(
+        nodes=job.tp // state.wiring.spec.gpus,
+        rings=job.rings_wanted,
+        survivors=tuple(survivors),
+        broken=tuple(broken),
+    )
+    return plan_rings(_terrain(state, job, now), request)
+
+
+def _terrain(state: State, job: JobRecord, now: float) -> Terrain:
+    barred = [False] * state.wiring.size
+    for ring in state.rings.values():
+        if ring.chain and ring.job != job.name:
+            span = span_of(state.wiring, ring.chain)
+            for position in range(span.first, span.last + 1):
+                barred[position % state.wiring.size] = True
+    return Terrain(
+        state.wiring,
+        usable=[_usable_for(state, job, node, now) for node in state.nodes],
+        barred=barred,
+        dead_hops=state.dead_hops,
+        tables=[node.desired for node in state.nodes],
+    )
+
+
+def _usable_for(state: State, job: JobRecord, node: NodeRecord, now: float) -> bool:
+    """A ring's own degraded member may stay in it; nobody else may take it."""
+    if is_usable(state, node, now):
+        return True
+    ring = state.rings.get(node.ring)
+    own = ring is not None and ring.job == job.name
+    return own and node.verdict is Verdict.DEGRADED and is_commandable(state, node, now)
+
+
+def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now: float) -> None:
+    """Give the job's rings their new chains, and note every wanted table that follows from it."""
+    kept = set(plan.kept)
+    uprooted = [ring for ring in job.rings if ring.chain not in kept or not ring.chain]
+    causes = {ring.name: damage(state, ring) or ring.cause for ring in uprooted}
+    affected = {position for ring in uprooted for position in ring.chain}
+    for ring in uprooted:
+        for node in state.chain_nodes(ring):
+            node.ring = ""
+    for ring, chain in _assign(uprooted, plan.placed):
+        _rechain(state, ring, chain, causes[ring.name], now)
+        affected.update(chain)
+        if chain or ring.generation:
+            ring.generation = change.generation
+        ring.transaction = change.transaction
+        change.rings.append(ring)
+        _tell_plan(state, ring, plan)
+    want_tables(state, affected, change, now)
+
+
+def _assign(rings: Sequence[RingRecord], placed: Sequence[Chain]) -> list[tuple[RingRecord, Chain]]:
+    """Which ring gets which chain: the one it shares most nodes with, so that ranks move little."""
+    assigned: list[tuple[RingRecord, Chain]] = []
+    left = list(placed)
+    shared = {(ring.name, chain): len(set(ring.chain) & set(chain)) for ring in rings for chain in placed if ring.chain}
+    for ring in sorted(rings, key=lambda ring: -max((shared.get((ring.name, c), 0) for c in placed), default=0)):
+        if left:
+            best = max(left, key=lambda chain: shared.get((ring.name, chain), 0))
+            left.remove(best)
+            assigned.append((ring, best))
+        else:
+            assigned.append((ring, ()))
+    return assigned
+
+
+def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: float) -> None:
+    if ring.broken_at is None and ring.state is not RingState.PLANNED:
+        ring.broken_at = now
+    ring.planned = ring.planned and not ring.established
+    ring.established = False
+    ring.cause = cause
+    state.lay(ring, chain)
+    state.dirty_rings.add(ring.name)
+    ring.sent_at = now
+    if chain:
+        ring.state = RingState.SWITCHING
+        ring.deadline = now + state.settings.change.apply_timeout
+        state.agenda.put(("ring", ring.name), ring.deadline)
+    else:
+        ring.state = RingState.BROKEN
+        ring.deadline = None
+    for node in state.chain_nodes(ring):
+        node.ring = ring.name
+
+
+def _tell_plan(state: State, ring: RingRecord, plan: RingPlan) -> None:
+    names = " ".join(state.wiring.name(position) for position in ring.chain)
+    if ring.chain:
+        state.tell(
+            "ring-switching",
+            ring.name,
+            f"{ring.cause or 'placed'}; new chain: {names}",
+            chain=names,
+            generation=str(ring.generation),
+        )
+    else:
+        reason = "; ".join(plan.reasons)
+        state.tell("ring-broken", ring.name, f"{ring.cause}; waiting: {reason}" if ring.cause else reason)
+
+
+def want_tables(state: State, positions: set[int], change: Change, now: float) -> None:
+    """Derive the wanted table of each node from its ring, and command those that are not there yet."""
+    tables = {}
+    for name in sorted({state.nodes[position].ring for position in positions} - {""}):
+        tables.update(chain_tables(state.wiring, state.rings[name].chain))
+    for position in sorted(positions):
+        node = state.nodes[position]
+        table = tables.get(position, state.wiring.loopback)
+        if table == node.desired and node.in_place:
+            continue
+        node.desired = table
+        command(state, node, change, now)
+
+
+def command(state: State, node: NodeRecord, change: Change, now: float) -> None:
+    """Tell a node's agent to bring it to its wanted table, if there is an agent to tell."""
+    node.generation = change.generation
+    node.dark_since.clear()
+    node.drift = 0
+    if node.session:
+        ring = state.rings.get(node.ring)
+        revert_after = state.settings.change.revert_after if ring is not None and ring.planned else 0.0
+        change.commands.append(
+            SendCircuits(
+                node.session,
+                node.name,
+                state.epoch,
+                change.generation,
+                change.transaction,
+                node.desired,
+                revert_after,
+            )
+        )
+        if not node.ring:
+            state.agenda.put(("park", node.name), now + state.settings.change.retry_interval)
+
+
+def needs_parking(node: NodeRecord) -> bool:
+    """Whether an idle node selects fibres that nobody wants and nobody lights: safe to bring back to loopback."""
+    return (
+        not node.ring
+        and bool(node.session)
+        and node.observed is not None
+        and node.observed != node.desired
+        and not node.carries_foreign_light
+    )

@@ -1,0 +1,57 @@
+"""The start: what the store remembers becomes what is wanted, and nothing is commanded (I6).
+
+A restored ring is only a claim until its agents have shown what their hardware selects and where light is. One that
+was ACTIVE is verified again; one that was caught in the middle of a change has until the end of the grace period to
+turn out complete, and is planned anew otherwise.
+"""
+
+from ringlight.controller.engine.effects import StoredRing
+from ringlight.controller.engine.events import Restored
+from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State
+from ringlight.fabric.errors import RinglightError
+from ringlight.fabric.rings import chain_tables
+
+
+def restore(state: State, event: Restored, now: float) -> None:
+    """Begin with what the store remembers."""
+    state.started_at = now
+    state.epoch = event.epoch
+    state.generation = event.generation
+    state.sequence = event.sequence
+    state.reserve_generations()
+    for job in sorted(event.jobs, key=lambda job: job.order):
+        state.jobs[job.name] = JobRecord(
+            job.name, job.rings, job.tp, job.min_rings, job.priority, job.order, settled_once=True
+        )
+    for ring in event.rings:
+        if ring.job in state.jobs:
+            _restore_ring(state, ring, now)
+    state.agenda.put(("start", ""), now + state.settings.health.start_grace)
+    state.dirty_nodes.update(range(state.wiring.size))
+    state.tell("controller-started", state.wiring.spec.name, f"epoch {state.epoch}", epoch=str(state.epoch))
+
+
+def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
+    ring = RingRecord(stored.name, stored.job, cause=stored.cause, generation=stored.generation)
+    state.jobs[ring.job].rings.append(ring)
+    state.rings[ring.name] = ring
+    try:
+        chain = tuple(state.wiring.position(name) for name in stored.chain)
+        tables = chain_tables(state.wiring, chain)
+    except RinglightError as error:
+        ring.state = RingState.BROKEN
+        ring.cause = f"its former chain is not possible in this fabric file: {error}"
+        return
+    if not chain:
+        ring.state = RingState.BROKEN
+        return
+    state.lay(ring, chain)
+    for node in state.chain_nodes(ring):
+        node.ring = ring.name
+        node.desired = tables[node.position]
+        node.generation = ring.generation
+    ring.established = stored.state == RingState.ACTIVE
+    ring.state = RingState.VERIFYING if ring.established else RingState.SWITCHING
+    if not ring.established:
+        ring.deadline = now + state.settings.health.start_grace
+        state.agenda.put(("ring", ring.name), ring.deadline)

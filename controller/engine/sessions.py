@@ -1,0 +1,134 @@
+"""Agents that come and go: welcome one, take over what it read from its hardware, let it go.
+
+Losing a session says nothing about a node (I7): only the time since the node was last heard counts, and what its
+neighbours see. The first hello after a start changes no circuit (I6).
+"""
+
+from ringlight.controller.engine.admission import check_hello
+from ringlight.controller.engine.assessment import note_light
+from ringlight.controller.engine.effects import Admit, Close, Persist, Refuse
+from ringlight.controller.engine.events import AgentHello, NodeHello
+from ringlight.controller.engine.repair import Change, command, needs_parking
+from ringlight.controller.engine.state import NodeRecord, SessionRecord, State
+from ringlight.fabric.circuits import Fault, FaultClass
+from ringlight.fabric.errors import RinglightError
+
+_REDIAL = "its agent dialled again"
+
+
+def welcome(state: State, hello: AgentHello, change: Change, now: float) -> None:
+    """Admit an agent and take over what it found, or refuse it and change nothing."""
+    try:
+        check_hello(state, hello, now)
+    except RinglightError as error:
+        state.emit(Refuse(hello.session, error))
+        state.tell("agent-refused", hello.agent or "agent", f"{error} ({error.hint})", code=error.code)
+        return
+    former = {state.session_of_agent.get(hello.agent, "")} | {state.node(node.node).session for node in hello.nodes}
+    for session in sorted(former & state.sessions.keys()):
+        state.emit(Close(session, _REDIAL))
+        lose(state, session, _REDIAL)
+    _outrank(state, hello)
+    names = tuple(node.node for node in hello.nodes)
+    state.sessions[hello.session] = SessionRecord(hello.session, hello.agent, hello.agent_boot, names)
+    state.session_of_agent[hello.agent] = hello.session
+    state.emit(Admit(hello.session, state.epoch, state.settings.heartbeat.interval))
+    state.tell("agent-connected", hello.agent, f"serves {len(names)} nodes", nodes=" ".join(names))
+    for node_hello in hello.nodes:
+        _adopt(state, hello.session, node_hello, change, now)
+
+
+def _outrank(state: State, hello: AgentHello) -> None:
+    """Agents obey no lower epoch or generation than they have seen: a store that was lost must not silence us."""
+    if hello.highest_epoch > state.epoch:
+        state.epoch = hello.highest_epoch + 1
+        state.emit(Persist(epoch=state.epoch))
+        text = f"agent {hello.agent} has obeyed epoch {hello.highest_epoch}; this controller now has {state.epoch}"
+        state.tell("epoch-raised", state.wiring.spec.name, text, epoch=str(state.epoch))
+    applied = max(node.applied_generation for node in hello.nodes)
+    if applied > state.generation:
+        state.generation = applied
+        state.reserve_generations()
+
+
+def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: float) -> None:
+    """Take over what the hardware says."""
+    node = state.node(hello.node)
+    just_started = not node.adopted and not state.open
+    rebooted = node.hardware_boot not in ("", hello.hardware_boot)
+    node.session = session
+    node.adopted = True
+    node.hardware_boot = hello.hardware_boot
+    node.observed = hello.circuits
+    node.answered = node.generation
+    node.unanswered = False
+    _take_faults(state, node, hello.faults, now)
+    node.light.clear()
+    note_light(state, node, hello.light, now)
+    if rebooted:
+        node.well_since = now
+        state.tell("node-rebooted", node.name, "its hardware lost power and came back")
+    hear(state, node, now)
+    state.capacity_grew = True
+    if needs_parking(node) and just_started:
+        state.tell("drift", node.name, "selects fibres that no ring wants; left so, since the controller just started")
+    else:
+        park(state, node, change, now)
+
+
+def _take_faults(state: State, node: NodeRecord, faults: tuple[Fault, ...], now: float) -> None:
+    """The hello holds every open fault: whatever is not in it has closed meanwhile."""
+    open_now = {fault.id: fault for fault in faults}
+    for fault_id in sorted(node.reported.keys() - open_now.keys()):
+        close_fault(state, node, fault_id, now)
+    for fault_id in sorted(open_now.keys() - node.reported.keys()):
+        open_fault(state, node, open_now[fault_id])
+
+
+def open_fault(state: State, node: NodeRecord, fault: Fault) -> None:
+    """A fault joins the set."""
+    node.reported[fault.id] = fault
+    state.tell(
+        "fault-opened",
+        node.name,
+        f"{fault.component}: {fault.text or fault.code}",
+        id=fault.id,
+        code=fault.code,
+        fault_class=fault.fault_class.name,
+    )
+
+
+def close_fault(state: State, node: NodeRecord, fault_id: str, now: float) -> None:
+    """A fault leaves the set; one that is not in it is none of our business."""
+    fault = node.reported.pop(fault_id, None)
+    if fault is None:
+        return
+    if fault.fault_class is not FaultClass.INFO:
+        node.well_since = now
+    state.tell("fault-closed", node.name, f"{fault.component} works again", id=fault_id, code=fault.code)
+
+
+def hear(state: State, node: NodeRecord, now: float) -> None:
+    """The node's agent spoke for it."""
+    node.last_heard = now
+    state.dirty_nodes.add(node.position)
+
+
+def park(state: State, node: NodeRecord, change: Change, now: float) -> None:
+    """Bring an idle node back to loopback, if it needs it and that is safe."""
+    if needs_parking(node):
+        state.tell("parking", node.name, "back to loopback: it selects fibres that no ring wants")
+        command(state, node, change, now)
+
+
+def lose(state: State, session: str, reason: str) -> None:
+    """A session ended."""
+    record = state.sessions.pop(session, None)
+    if record is None:
+        return
+    state.session_of_agent.pop(record.agent, None)
+    for name in record.nodes:
+        node = state.node(name)
+        node.session = ""
+        state.dirty_nodes.add(node.position)
+    state.tell("agent-lost", record.agent, reason, nodes=" ".join(record.nodes))

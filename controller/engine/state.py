@@ -1,0 +1,249 @@
+"""What the engine remembers: nodes, rings, jobs, sessions, dead hops.
+
+Records are changed only by the engine's own modules. A node's *desired* table follows from the rings: what its ring
+needs, or loopback. *Observed* is what its agent last read from the hardware; it is never assumed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ringlight.controller.engine.agenda import Agenda
+from ringlight.controller.engine.effects import Effect, FabricEvent, Persist, Publish, StoredJob, StoredRing
+from ringlight.controller.engine.history import History
+from ringlight.controller.health.verdicts import Ground, Judgement, Verdict
+from ringlight.controller.planning.terrain import Chain
+from ringlight.controller.settings import Settings
+from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
+from ringlight.fabric.rings import chain_hops
+from ringlight.fabric.wiring import Hop, HopKey, Wiring
+
+
+class RingState(StrEnum):
+    """Where a ring is between wish and proven light."""
+
+    PLANNED = "PLANNED"  # wanted, no chain yet
+    SWITCHING = "SWITCHING"  # its agents were told
+    VERIFYING = "VERIFYING"  # every bundle read back right; waiting to see light at both ends of every hop
+    ACTIVE = "ACTIVE"  # proven
+    BROKEN = "BROKEN"  # damaged, and nothing better could be planned yet
+    RELEASED = "RELEASED"  # its job is over
+
+
+class JobState(StrEnum):
+    """How a job fares."""
+
+    PLACING = "PLACING"  # its rings are being switched for the first time
+    RUNNING = "RUNNING"  # every ring is ACTIVE
+    DEGRADED = "DEGRADED"  # fewer than wanted, at least as many as it needs
+    WAITING = "WAITING"  # fewer than it needs
+    RELEASED = "RELEASED"
+
+
+_NOT_HEARD = Judgement(Verdict.UNKNOWN, frozenset({Ground.TIME}), "its agent has not dialled in yet")
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """One node.
+
+    Attributes:
+        last_heard: when its agent last spoke for it (monotonic seconds).
+        adopted: its agent has said hello since this controller started.
+        light: by port, as last reported.
+        dark_since: ports that lost the light of an established circuit, and when.
+        reported: open faults its agent reports, by id.
+        findings: open faults the controller found itself: answers that were wrong or missing.
+        well_since: when its last fault closed; None if it never had one.
+        generation: of `desired`; 0 while nothing was ever wanted here.
+        sent: generation of the last command that left for it.
+        answered: highest generation its agent answered for.
+        unanswered: it did not answer its last command in time.
+        drift: the digest its last drift was told about; 0 for none.
+        ring: name of the ring it belongs to, or empty.
+    """
+
+    position: int
+    name: str
+    desired: CircuitTable
+    last_heard: float = 0.0
+    session: str = ""
+    adopted: bool = False
+    hardware_boot: str = ""
+    observed: CircuitTable | None = None
+    light: dict[PortKey, bool] = field(default_factory=dict)
+    dark_since: dict[PortKey, float] = field(default_factory=dict)
+    reported: dict[str, Fault] = field(default_factory=dict)
+    findings: dict[str, Fault] = field(default_factory=dict)
+    well_since: float | None = None
+    judgement: Judgement = _NOT_HEARD
+    generation: int = 0
+    sent: int = 0
+    answered: int = 0
+    unanswered: bool = False
+    drift: int = 0
+    ring: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the controller believes about the node."""
+        return self.judgement.verdict
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Every open fault, by id."""
+        return tuple(fault for _, fault in sorted({**self.reported, **self.findings}.items()))
+
+    @property
+    def in_place(self) -> bool:
+        """Its hardware was read back as wanted, in answer to the last command."""
+        return self.observed == self.desired and self.answered >= self.generation
+
+    @property
+    def carries_foreign_light(self) -> bool:
+        """It selects a lit fibre that no ring of ours asks for: somebody else's circuit, hands off."""
+        return self.observed is not None and any(
+            self.light.get((bundle, path), False)
+            for bundle, path in enumerate(self.observed)
+            if path.is_external and path is not self.desired[bundle]
+        )
+
+
+@dataclass(slots=True)
+class RingRecord:
+    """One ring.
+
+    Attributes:
+        chain: its nodes by position; empty while it has none.
+        hops: of the chain.
+        established: light was proven for the present chain, now or before a restart.
+        planned: the change under way is commit-confirmed.
+        deadline: when the present step must be done (monotonic seconds).
+        broken_at: when the evidence came that set off the repair under way.
+        answered_at: when the last node answered.
+    """
+
+    name: str
+    job: str
+    chain: Chain = ()
+    hops: tuple[Hop, ...] = ()
+    state: RingState = RingState.PLANNED
+    cause: str = ""
+    generation: int = 0
+    transaction: str = ""
+    established: bool = False
+    planned: bool = False
+    deadline: float | None = None
+    broken_at: float | None = None
+    sent_at: float = 0.0
+    answered_at: float = 0.0
+
+
+@dataclass(slots=True)
+class JobRecord:
+    """One job and its rings, in rank order."""
+
+    name: str
+    rings_wanted: int
+    tp: int
+    min_rings: int
+    priority: int
+    order: int
+    rings: list[RingRecord] = field(default_factory=list)
+    released: bool = False
+    settled_once: bool = False
+
+    @property
+    def active(self) -> int:
+        """Rings that are ACTIVE."""
+        return sum(ring.state is RingState.ACTIVE for ring in self.rings)
+
+    @property
+    def state(self) -> JobState:
+        """How the job fares."""
+        if self.released:
+            return JobState.RELEASED
+        if self.active == self.rings_wanted:
+            return JobState.RUNNING
+        if not self.settled_once:
+            return JobState.PLACING
+        return JobState.DEGRADED if self.active >= self.min_rings else JobState.WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A live session."""
+
+    session: str
+    agent: str
+    agent_boot: str
+    nodes: tuple[str, ...]
+
+
+class State:
+    """Everything the engine remembers, and the effects it has decided on so far in this step."""
+
+    def __init__(self, wiring: Wiring, settings: Settings) -> None:
+        self.wiring = wiring
+        self.settings = settings
+        self.started_at = 0.0
+        self.epoch = 0
+        self.generation = 0
+        self.reserved = 0
+        self.sequence = 0
+        self.violations = 0
+        self.nodes = [NodeRecord(p, wiring.name(p), wiring.loopback) for p in range(wiring.size)]
+        self.jobs: dict[str, JobRecord] = {}
+        self.rings: dict[str, RingRecord] = {}
+        self.sessions: dict[str, SessionRecord] = {}
+        self.session_of_agent: dict[str, str] = {}
+        self.dead_hops: dict[HopKey, float] = {}
+        self.open = False  # absence may be reasoned about: see engine
+        self.capacity_grew = False  # something that a waiting ring could use has become free
+        self.dirty_nodes: set[int] = set()  # to be judged in this step
+        self.dirty_rings: set[str] = set()  # to be looked at in this step
+        self.agenda = Agenda()
+        self.history = History()
+        self.effects: list[Effect] = []
+
+    def node(self, name: str) -> NodeRecord:
+        """A node by name; raises `NotFoundError`."""
+        return self.nodes[self.wiring.position(name)]
+
+    def chain_nodes(self, ring: RingRecord) -> Iterator[NodeRecord]:
+        """The nodes of a ring in chain order."""
+        return (self.nodes[position] for position in ring.chain)
+
+    def lay(self, ring: RingRecord, chain: Chain) -> None:
+        """Give a ring its chain; an empty one takes it away."""
+        ring.chain = chain
+        ring.hops = chain_hops(self.wiring, chain)
+
+    def reserve_generations(self) -> None:
+        """Keep a block of generations reserved in the store, ahead of their use."""
+        block = self.settings.store.generation_block
+        if self.reserved < self.generation + block // 2:
+            self.reserved = self.generation + block
+            self.emit(Persist(reserved=self.reserved))
+
+    def emit(self, effect: Effect) -> None:
+        """Ask something of the world."""
+        self.effects.append(effect)
+
+    def tell(self, kind: str, subject: str, text: str, **data: str) -> None:
+        """Publish an event and remember it for `explain`."""
+        self.sequence += 1
+        event = FabricEvent(self.sequence, kind, subject, text, data)
+        self.history.add(event)
+        self.emit(Publish(event))
+
+
+def stored_job(job: JobRecord) -> StoredJob:
+    """A job as the store keeps it."""
+    return StoredJob(job.name, job.rings_wanted, job.tp, job.min_rings, job.priority, job.order, job.released)
+
+
+def stored_ring(wiring: Wiring, ring: RingRecord) -> StoredRing:
+    """A ring as the store keeps it."""
+    chain = tuple(wiring.name(position) for position in ring.chain)
+    return StoredRing(ring.name, ring.job, chain, ring.state.value, ring.cause, ring.generation)

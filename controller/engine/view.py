@@ -1,0 +1,187 @@
+"""Snapshots for whoever asks: frozen records of the fabric, its nodes, rings and jobs. Reading changes nothing."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ringlight.controller.engine.assessment import is_usable
+from ringlight.controller.engine.state import JobRecord, NodeRecord, RingRecord, RingState, State
+from ringlight.controller.health.verdicts import Verdict
+from ringlight.fabric.circuits import CircuitTable, Fault
+from ringlight.fabric.rings import gpu_order
+
+IN_FLIGHT = (RingState.SWITCHING, RingState.VERIFYING)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """One node as it is believed to be."""
+
+    name: str
+    position: int
+    rack: str
+    verdict: str
+    reason: str
+    agent: str
+    ring: str
+    observed: CircuitTable
+    desired: CircuitTable
+    faults: tuple[Fault, ...]
+    generation: int
+    spare: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RingView:
+    """One ring; `gpus` is its rank order."""
+
+    name: str
+    job: str
+    state: RingState
+    nodes: tuple[str, ...]
+    gpus: tuple[str, ...]
+    cause: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One job."""
+
+    name: str
+    rings: int
+    tp: int
+    min_rings: int
+    priority: int
+    state: str
+    active: int
+    generation: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FabricView:
+    """The fabric at a glance."""
+
+    name: str
+    k: int
+    closed: bool
+    nodes: int
+    gpus_per_node: int
+    epoch: int
+    generation: int
+    settled: bool
+    verdicts: Mapping[str, int]
+    ring_states: Mapping[str, int]
+    spares: int
+    dead_hops: tuple[str, ...]
+    gpus_healthy: int
+    gpus_in_rings: int
+    last_event: int
+    violations: int
+    longest_bypass: int
+    sessions: int
+    abnormal: Mapping[str, str]  # node to verdict, for those that are not HEALTHY
+
+
+def view_fabric(state: State, now: float) -> FabricView:
+    """The whole fabric in numbers."""
+    spec = state.wiring.spec
+    verdicts = Counter(node.verdict.value for node in state.nodes)
+    active = [ring for ring in state.rings.values() if ring.state is RingState.ACTIVE]
+    return FabricView(
+        name=spec.name,
+        k=spec.k,
+        closed=spec.closed,
+        nodes=state.wiring.size,
+        gpus_per_node=spec.gpus,
+        epoch=state.epoch,
+        generation=state.generation,
+        settled=not any(ring.state in IN_FLIGHT for ring in state.rings.values()),
+        verdicts={verdict.value: verdicts[verdict.value] for verdict in Verdict},
+        ring_states=_count_states(state),
+        spares=sum(_is_spare(state, node, now) for node in state.nodes),
+        dead_hops=tuple(state.wiring.hop_name(key) for key in sorted(state.dead_hops)),
+        gpus_healthy=(state.wiring.size - verdicts[Verdict.FAILED.value]) * spec.gpus,
+        gpus_in_rings=sum(len(ring.chain) for ring in active) * spec.gpus,
+        last_event=state.sequence,
+        violations=state.violations,
+        longest_bypass=max((hop.key.distance for ring in active for hop in ring.hops), default=0),
+        sessions=len(state.sessions),
+        abnormal={node.name: node.verdict.value for node in state.nodes if node.verdict is not Verdict.HEALTHY},
+    )
+
+
+def _count_states(state: State) -> dict[str, int]:
+    counts = Counter(ring.state.value for ring in state.rings.values())
+    return {ring_state.value: counts[ring_state.value] for ring_state in RingState if ring_state != RingState.RELEASED}
+
+
+def _is_spare(state: State, node: NodeRecord, now: float) -> bool:
+    return not node.ring and is_usable(state, node, now)
+
+
+def view_nodes(state: State, now: float) -> tuple[NodeView, ...]:
+    """Every node, in fabric order."""
+    return tuple(_view_node(state, node, now) for node in state.nodes)
+
+
+def _view_node(state: State, node: NodeRecord, now: float) -> NodeView:
+    session = state.sessions.get(node.session)
+    return NodeView(
+        name=node.name,
+        position=node.position,
+        rack=state.wiring.spec.nodes[node.position].rack,
+        verdict=node.verdict.value,
+        reason=node.judgement.reason,
+        agent=session.agent if session else "",
+        ring=node.ring,
+        observed=node.observed or (),
+        desired=node.desired,
+        faults=node.faults,
+        generation=node.generation,
+        spare=_is_spare(state, node, now),
+    )
+
+
+def view_rings(state: State, job: str = "") -> tuple[RingView, ...]:
+    """Every ring, or those of one job, by job and rank."""
+    jobs = [record for name, record in sorted(state.jobs.items()) if job in ("", name)]
+    return tuple(_view_ring(state, ring) for record in jobs for ring in record.rings)
+
+
+def _view_ring(state: State, ring: RingRecord) -> RingView:
+    order = gpu_order(state.wiring, ring.chain) if ring.chain else ()
+    return RingView(
+        name=ring.name,
+        job=ring.job,
+        state=ring.state,
+        nodes=tuple(state.wiring.name(position) for position in ring.chain),
+        gpus=tuple(state.wiring.gpu_name(position, gpu) for position, gpu in order),
+        cause=ring.cause,
+        generation=ring.generation,
+    )
+
+
+def view_jobs(state: State, name: str = "") -> tuple[JobView, ...]:
+    """Every job, or one, by name."""
+    return tuple(view_job(job) for job_name, job in sorted(state.jobs.items()) if name in ("", job_name))
+
+
+def view_job(job: JobRecord) -> JobView:
+    """One job."""
+    waiting = [ring for ring in job.rings if ring.state is RingState.BROKEN]
+    reason = f"{job.active} of {job.rings_wanted} rings carry light"
+    if waiting:
+        reason += f"; {waiting[0].name} waits: {waiting[0].cause or 'no room'}"
+    return JobView(
+        name=job.name,
+        rings=job.rings_wanted,
+        tp=job.tp,
+        min_rings=job.min_rings,
+        priority=job.priority,
+        state=job.state.value,
+        active=job.active,
+        generation=max((ring.generation for ring in job.rings), default=0),
+        reason=reason,
+    )

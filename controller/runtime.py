@@ -1,0 +1,220 @@
+"""Feeds events to the engine and carries its effects out: the one place where decisions meet the world.
+
+Everything happens on one event loop, and `feed` is a plain call: an event is decided and its commands are on their
+way before anything else runs. Only the store is waited for, by one writer task that takes all there is in one
+transaction; while it cannot write, everything else goes on from memory.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+
+from ringlight.controller.engine.effects import (
+    Admit,
+    Answer,
+    Close,
+    Effect,
+    FabricEvent,
+    Persist,
+    Publish,
+    Refuse,
+    SendCircuits,
+    SendConfirm,
+    WakeAt,
+)
+from ringlight.controller.engine.engine import Engine
+from ringlight.controller.engine.events import Event, ReleaseJob, SubmitJob, Tick
+from ringlight.controller.feed import EventFeed
+from ringlight.controller.ports import AgentLink, Batch, Clock, LoggedEvent, Store, StoreError
+from ringlight.fabric.errors import RinglightError
+
+_log = logging.getLogger(__name__)
+
+_UNWRITTEN_EVENTS = 10_000  # more than these are dropped, oldest first, while the store cannot write
+_STORE_RETRY = 1.0  # seconds between attempts to write to a store that failed
+
+_LOUD = {
+    "invariant-violation": logging.ERROR,
+    "refused": logging.WARNING,
+    "agent-refused": logging.WARNING,
+    "ring-broken": logging.WARNING,
+    "drift": logging.WARNING,
+}
+
+
+class Runtime:
+    """The engine of one fabric, running."""
+
+    def __init__(self, engine: Engine, store: Store, clock: Clock) -> None:
+        self.engine = engine
+        self.feed_of_events = EventFeed()
+        self.store = store
+        self.store_trouble = ""
+        self.events_dropped = 0
+        self.observers: list[Callable[[FabricEvent], None]] = []
+        self._clock = clock
+        self._links: dict[str, AgentLink] = {}
+        self._answers: dict[str, asyncio.Future[None]] = {}
+        self._requests = count(1)
+        self._persist: list[Persist] = []
+        self._events: deque[LoggedEvent] = deque()
+        self._answers_due: list[Answer] = []
+        self._something_to_write = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def now(self) -> float:
+        """Seconds of the clock that decisions are made by."""
+        return self._clock.monotonic()
+
+    def attach(self, session: str, link: AgentLink) -> None:
+        """Make an agent reachable under its session's name, before its hello is fed."""
+        self._links[session] = link
+
+    def detach(self, session: str) -> None:
+        """Forget the link of a session that ended."""
+        self._links.pop(session, None)
+
+    def feed(self, event: Event) -> None:
+        """Let the engine handle an event, and carry out what follows."""
+        for effect in self.engine.handle(event, self.now):
+            self._carry_out(effect)
+
+    async def submit(self, name: str, *, rings: int, tp: int, min_rings: int, priority: int) -> None:
+        """Ask for a job and wait until it is on record; raises what the engine answers."""
+        request = self._request_name()
+        await self._ask(request, SubmitJob(request, name, rings, tp, min_rings, priority))
+
+    async def release(self, name: str) -> None:
+        """Release a job and wait until that is on record; raises what the engine answers."""
+        request = self._request_name()
+        await self._ask(request, ReleaseJob(request, name))
+
+    async def logged_events(self, after: int, limit: int, subject: str) -> list[LoggedEvent]:
+        """The newest `limit` events above a sequence number: from memory when it reaches back so far, else the store.
+
+        What is still waiting to be written is in memory, so nothing is missing in between.
+        """
+        recent, complete = self.feed_of_events.recent(after)
+        if not complete:
+            known = recent[0].event.sequence if recent else self.engine.state.sequence + 1
+            older = await self.store.events(after=after, limit=limit, subject=subject)
+            recent = [event for event in older if event.event.sequence < known] + recent
+        return [event for event in recent if subject in ("", event.event.subject)][-limit:]
+
+    def _request_name(self) -> str:
+        return f"request-{next(self._requests)}"
+
+    async def _ask(self, request: str, event: Event) -> None:
+        answer = asyncio.get_running_loop().create_future()
+        self._answers[request] = answer
+        try:
+            self.feed(event)
+            await answer
+        finally:
+            del self._answers[request]
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Admit():
+                self._links[effect.session].admit(effect.epoch, effect.heartbeat_interval)
+            case Refuse():
+                self._links.pop(effect.session).refuse(effect.error)
+            case Close() if effect.session in self._links:
+                self._links.pop(effect.session).close(effect.reason)
+            case SendCircuits() if effect.session in self._links:
+                self._links[effect.session].send(effect)
+            case SendConfirm() if effect.session in self._links:
+                self._links[effect.session].confirm(effect)
+            case Persist():
+                self._persist.append(effect)
+                self._something_to_write.set()
+            case Publish():
+                self._publish(effect.event)
+            case Answer():
+                self._answer(effect)
+            case WakeAt():
+                self._wake_at(effect.when)
+
+    def _publish(self, event: FabricEvent) -> None:
+        logged = LoggedEvent(event, self._clock.wall())
+        _log.log(_LOUD.get(event.kind, logging.INFO), "%s %s: %s", event.kind, event.subject, event.text)
+        self.feed_of_events.publish(logged)
+        for observe in self.observers:
+            observe(event)
+        if len(self._events) >= _UNWRITTEN_EVENTS:
+            self._events.popleft()
+            self.events_dropped += 1
+        self._events.append(logged)
+        self._something_to_write.set()
+
+    def _answer(self, answer: Answer) -> None:
+        if answer.error is None:
+            self._answers_due.append(answer)
+            self._something_to_write.set()
+        else:
+            self._give(answer.request, answer.error)
+
+    def _give(self, request: str, error: RinglightError | None) -> None:
+        future = self._answers.get(request)
+        if future is None or future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    def _wake_at(self, when: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if when is not None:
+            delay = max(0.0, when - self.now)
+            self._timer = asyncio.get_running_loop().call_later(delay, self.feed, Tick())
+
+    async def write_forever(self) -> None:
+        """Write records and events as they come. Runs until cancelled; owned by the daemon."""
+        while True:
+            await self._something_to_write.wait()
+            self._something_to_write.clear()
+            if not await self._write_once():
+                await asyncio.sleep(_STORE_RETRY)
+                self._something_to_write.set()
+
+    async def stop(self) -> None:
+        """Stop the timer and write what is left. Changes no circuit."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._write_once()
+
+    async def _write_once(self) -> bool:
+        """Write everything that waits; False when the store refused, and it all waits on."""
+        batch = Batch(self._persist, list(self._events))
+        answers, self._answers_due = self._answers_due, []
+        self._persist, unwritten = [], self._events
+        self._events = deque()
+        trouble: StoreError | None = None
+        try:
+            if batch:
+                await self.store.write(batch)
+        except StoreError as error:
+            trouble = error
+            self._persist = batch.persist + self._persist
+            self._events = deque([*unwritten, *self._events])
+        self._note_trouble(trouble)
+        for answer in answers:
+            self._give(answer.request, self._unrecorded(trouble) if trouble else None)
+        return trouble is None
+
+    def _note_trouble(self, trouble: StoreError | None) -> None:
+        if trouble is not None and not self.store_trouble:
+            _log.error("the store cannot be written, going on from memory: %s", trouble)
+        if trouble is None and self.store_trouble:
+            _log.warning("the store can be written again")
+        self.store_trouble = str(trouble) if trouble else ""
+
+    @staticmethod
+    def _unrecorded(trouble: StoreError) -> StoreError:
+        return StoreError(f"done, but not on record: {trouble}", hint=trouble.hint)

@@ -1,0 +1,315 @@
+"""A fabric without processes: the real engine, the emulator's plant, and obedient agents, in virtual time.
+
+Everything is a plain call. `World.advance` lets time pass with heartbeats; faults go into the plant, and what agents
+would say of them comes back as events. Commands that left the engine are kept, so a test can see who was told what.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from ringlight.controller.engine.effects import Answer, Close, Effect, Persist, Refuse, SendCircuits, SendConfirm
+from ringlight.controller.engine.effects import FabricEvent, Publish
+from ringlight.controller.engine.engine import Engine
+from ringlight.controller.engine.events import (
+    AgentHello,
+    Applied,
+    ApplyCode,
+    BundleCode,
+    Event,
+    FaultCleared,
+    FaultReported,
+    Heartbeat,
+    LightReported,
+    NodeBeat,
+    NodeHello,
+    ReleaseJob,
+    Restored,
+    SessionLost,
+    SubmitJob,
+    Tick,
+)
+from ringlight.controller.engine.state import RingRecord, RingState
+from ringlight.controller.settings import HealthSettings, Settings
+from ringlight.emulator.faults import FaultKind, FaultRequest
+from ringlight.emulator.plant import (
+    FaultClosed,
+    FaultOpened,
+    HardwareFault,
+    LightChanged,
+    Plant,
+    PlantEvent,
+    PowerChanged,
+)
+from ringlight.fabric.circuits import Fault, FaultClass, digest
+from ringlight.fabric.inventory import inventory_of
+from ringlight.fabric.spec import FabricSpec, NodeSpec, default_bundles, default_port_map, fibres_of_port_map
+from ringlight.fabric.trace import canonical_cycle
+from ringlight.fabric.wiring import Wiring
+
+
+def make_spec(nodes: int = 16, k: int = 2, gpus: int = 4, *, closed: bool = True) -> FabricSpec:
+    return FabricSpec(
+        name="test",
+        k=k,
+        closed=closed,
+        gpus=gpus,
+        bundles=default_bundles(k, gpus),
+        nodes=tuple(NodeSpec(f"n{position}") for position in range(nodes)),
+        fibres=fibres_of_port_map(default_port_map(k), nodes, closed=closed),
+    )
+
+
+class World:
+    """One engine, one plant, one agent a node."""
+
+    def __init__(self, spec: FabricSpec, settings: Settings | None = None) -> None:
+        self.spec = spec
+        self.wiring = Wiring(spec)
+        self.settings = settings or Settings()
+        self.plant = Plant(self.wiring, "boot")
+        self.now = 1000.0
+        self.silent: set[str] = set()
+        self.deaf: set[str] = set()
+        self.epochs: dict[str, int] = {}
+        self.applied: dict[str, int] = {}
+        self.sessions: dict[str, str] = {}
+        self.stored: dict[str, Persist] = {}
+        self.commands: list[SendCircuits] = []
+        self.confirms: list[SendConfirm] = []
+        self.told: list[FabricEvent] = []
+        self.answers: dict[str, Answer] = {}
+        self.refused: list[Refuse] = []
+        self.closed: list[Close] = []
+        self.persisted: list[Persist] = []
+        self._queue: deque[Event] = deque()
+        self._numbers = 0
+        self.engine = Engine(self.wiring, self.settings)
+
+    # -- the controller ----------------------------------------------------------------------------------------------
+
+    def start(self, restored: Restored | None = None) -> "World":
+        """Start the controller; every agent that speaks dials in."""
+        self.handle(restored or Restored(epoch=1))
+        for node in self.spec.nodes:
+            if node.name not in self.silent:
+                self.dial(node.name)
+        return self
+
+    def restart(self) -> "World":
+        """A new controller over the same store and hardware; what the old one had not persisted is gone."""
+        jobs = {job.name: job for persist in self.persisted for job in persist.jobs}
+        rings = {ring.name: ring for persist in self.persisted for ring in persist.rings}
+        alive = {name: job for name, job in jobs.items() if not job.released}
+        epoch = self.engine.state.epoch + 1
+        reserved = max((persist.reserved for persist in self.persisted), default=0)
+        self.engine = Engine(self.wiring, self.settings)
+        self.sessions.clear()
+        self.commands.clear()
+        kept = sorted((ring for ring in rings.values() if ring.job in alive), key=lambda ring: ring.name)
+        return self.start(Restored(epoch, reserved, len(self.told), tuple(alive.values()), tuple(kept)))
+
+    def handle(self, event: Event) -> None:
+        """Feed an event and everything that follows from it, until nothing more happens at this moment."""
+        self._queue.append(event)
+        while self._queue:
+            for effect in self.engine.handle(self._queue.popleft(), self.now):
+                self._carry_out(effect)
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case SendCircuits():
+                self.commands.append(effect)
+                self._obey(effect)
+            case SendConfirm():
+                self.confirms.append(effect)
+            case Publish():
+                self.told.append(effect.event)
+            case Answer():
+                self.answers[effect.request] = effect
+            case Refuse():
+                self.refused.append(effect)
+            case Close():
+                self.closed.append(effect)
+            case Persist():
+                self.persisted.append(effect)
+            case _:
+                pass
+
+    def advance(self, seconds: float, step: float = 0.25) -> None:
+        """Let time pass: heartbeats every second, ticks all the while."""
+        end = self.now + seconds
+        while self.now < end:
+            self.now = min(end, self.now + step)
+            if self.now == int(self.now):
+                for name, session in sorted(self.sessions.items()):
+                    if name not in self.silent:
+                        beat = NodeBeat(name, self.applied.get(name, 0), digest(self.plant.table(self._position(name))))
+                        self.handle(Heartbeat(session, (beat,)))
+            self.handle(Tick())
+
+    # -- agents ------------------------------------------------------------------------------------------------------
+
+    def dial(self, name: str, **changes: object) -> None:
+        """The agent of a node says hello."""
+        position = self._position(name)
+        reading = self.plant.read(position)
+        self._numbers += 1
+        session = f"s{self._numbers}"
+        node = NodeHello(
+            node=name,
+            hardware_boot=self.plant.boot_id(position),
+            inventory=inventory_of(self.wiring, position),
+            circuits=reading.circuits,
+            light=reading.light,
+            faults=tuple(self._judged(fault) for fault in reading.faults),
+            applied_generation=self.applied.get(name, 0),
+        )
+        hello = {
+            "agent": f"agent-{name}",
+            "agent_boot": session,
+            "protocol": 1,
+            "fabric": self.spec.name,
+            "highest_epoch": self.epochs.get(name, 0),
+            "nodes": (node,),
+        }
+        self.sessions[name] = session
+        self.handle(AgentHello(session=session, **{**hello, **changes}))  # type: ignore[arg-type]
+
+    def hang_up(self, name: str) -> None:
+        """The agent of a node is gone; its light stays."""
+        self.silent.add(name)
+        self.handle(SessionLost(self.sessions.pop(name), "crashed"))
+
+    def _obey(self, command: SendCircuits) -> None:
+        name = command.node
+        if name in self.silent or name in self.deaf:
+            return
+        position = self._position(name)
+        assert command.epoch >= self.epochs.get(name, 0), "I3"
+        assert command.generation > self.applied.get(name, 0), "I5"
+        assert self.wiring.accepts(position, command.table)
+        self.epochs[name], self.applied[name] = command.epoch, command.generation
+        results = {}
+        for bundle, path in enumerate(command.table):
+            before = self.plant.table(position)[bundle]
+            self._tell(self.plant.select(position, bundle, path))
+            stuck = self.plant.table(position)[bundle] is not path
+            results[bundle] = (
+                BundleCode.STUCK if stuck else BundleCode.UNCHANGED if before is path else BundleCode.SWITCHED
+            )
+        reading = self.plant.read(position)
+        code = ApplyCode.FAILED if BundleCode.STUCK in results.values() else ApplyCode.APPLIED
+        self._queue.append(
+            Applied(
+                session=command.session,
+                node=name,
+                transaction=command.transaction,
+                epoch=command.epoch,
+                generation=command.generation,
+                code=code,
+                bundles=results,
+                circuits=reading.circuits,
+                light=reading.light,
+            )
+        )
+
+    # -- hardware ----------------------------------------------------------------------------------------------------
+
+    def fail(self, kind: FaultKind, node: str, **details: object) -> str:
+        """Break something; returns the fault's id."""
+        fault, events = self.plant.inject(FaultRequest(kind, node, **details))  # type: ignore[arg-type]
+        self._happen(events)
+        return fault.id
+
+    def repair(self, fault_id: str) -> None:
+        _, events = self.plant.repair(fault_id)
+        self._happen(events)
+
+    def _happen(self, events: Iterable[PlantEvent]) -> None:
+        self._tell(events)
+        self.handle(Tick())
+
+    def _tell(self, events: Iterable[PlantEvent]) -> None:
+        for event in events:
+            name = self.wiring.name(event.position)
+            if isinstance(event, PowerChanged):
+                self._power(name, on=event.on)
+                continue
+            session = self.sessions.get(name)
+            if session is None or name in self.silent:
+                continue
+            match event:
+                case LightChanged():
+                    self._queue.append(LightReported(session, name, {event.port: event.lit}))
+                case FaultOpened():
+                    self._queue.append(FaultReported(session, name, self._judged(event.fault)))
+                case FaultClosed():
+                    self._queue.append(FaultCleared(session, name, event.fault_id))
+
+    def _power(self, name: str, *, on: bool) -> None:
+        if on:
+            self.silent.discard(name)
+            self.dial(name)
+        else:
+            self.silent.add(name)
+            self._queue.append(SessionLost(self.sessions.pop(name), "no answer"))
+
+    @staticmethod
+    def _judged(fault: HardwareFault) -> Fault:
+        return Fault(fault.id, fault.component, FaultClass.FATAL, fault.code)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    def submit(self, name: str = "train", rings: int = 2, tp: int = 16, **more: int) -> Answer:
+        self.handle(SubmitJob(f"submit-{name}", name, rings, tp, **more))
+        return self.answers[f"submit-{name}"]
+
+    def release(self, name: str) -> Answer:
+        self.handle(ReleaseJob(f"release-{name}", name))
+        return self.answers[f"release-{name}"]
+
+    def ring(self, name: str) -> RingRecord:
+        return self.engine.state.rings[name]
+
+    def chain(self, name: str) -> list[str]:
+        return [self.wiring.name(position) for position in self.ring(name).chain]
+
+    def verdict(self, name: str) -> str:
+        return self.engine.state.node(name).verdict.value
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.told]
+
+    def commanded(self) -> set[str]:
+        """Nodes that got a command since `commands` was cleared."""
+        return {command.node for command in self.commands}
+
+    def assert_light_is_plan(self) -> None:
+        """Every ACTIVE ring is a cycle of light over exactly its chain's GPUs, and no invariant was broken."""
+        cycles = {canonical_cycle(cycle) for cycle in self.plant.trace().cycles}
+        for ring in self.engine.state.rings.values():
+            if ring.state is RingState.ACTIVE:
+                gpus = {(position, gpu) for position in ring.chain for gpu in range(self.spec.gpus)}
+                assert any(set(cycle) == gpus for cycle in cycles), f"{ring.name} is not a cycle of light"
+        assert self.engine.state.violations == 0
+
+    def _position(self, name: str) -> int:
+        return self.wiring.position(name)
+
+
+@pytest.fixture
+def make_world() -> Callable[..., World]:
+    def make(nodes: int = 16, k: int = 2, gpus: int = 4, *, closed: bool = True, probation: float = 600.0) -> World:
+        return World(make_spec(nodes, k, gpus, closed=closed), Settings(health=HealthSettings(probation=probation)))
+
+    return make
+
+
+@pytest.fixture
+def world(make_world: Callable[..., World]) -> World:
+    """16 nodes, started, with a job of two rings of four nodes."""
+    world = make_world().start()
+    assert world.submit().error is None
+    return world

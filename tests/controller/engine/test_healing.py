@@ -1,0 +1,224 @@
+"""A fault, and the ring that heals around it: one test per kind of evidence."""
+
+from ringlight.controller.engine.state import RingState
+from ringlight.emulator.faults import FaultKind
+from ringlight.fabric.wiring import HopKey
+
+
+def test_a_new_job_is_placed_proven_and_confirmed(world):
+    assert [world.ring(f"train/{i}").state for i in range(2)] == [RingState.ACTIVE] * 2
+    assert {confirm.node for confirm in world.confirms} == {n for i in range(2) for n in world.chain(f"train/{i}")}
+    assert all(command.revert_after > 0 for command in world.commands)
+    world.assert_light_is_plan()
+
+
+def test_a_lost_gpu_is_bypassed_at_once_and_no_other_ring_is_touched(world):
+    world.commands.clear()
+    victim, other = world.chain("train/0")[1], set(world.chain("train/1"))
+    world.fail(FaultKind.GPU_LOST, victim, gpu=2)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")
+    assert world.ring("train/0").state is RingState.ACTIVE
+    assert not world.commanded() & other
+    assert all(command.revert_after == 0 for command in world.commands)
+    world.assert_light_is_plan()
+
+
+def test_a_failed_node_that_speaks_is_brought_back_to_loopback(world):
+    victim = world.chain("train/0")[1]
+    world.fail(FaultKind.GPU_LOST, victim, gpu=0)
+    assert world.plant.table(world.wiring.position(victim)) == world.wiring.loopback
+
+
+def test_a_recovered_node_is_a_spare_only_after_probation(world):
+    victim = world.chain("train/0")[1]
+    fault = world.fail(FaultKind.GPU_LOST, victim, gpu=0)
+    world.commands.clear()
+    world.repair(fault)
+    assert world.verdict(victim) == "PROBATION"
+    world.advance(599)
+    assert world.verdict(victim) == "PROBATION"
+    world.advance(2)
+    assert world.verdict(victim) == "HEALTHY"
+    assert not world.commands, "a recovered node is never put back into a running ring"
+
+
+def test_faults_of_a_node_are_a_set(world):
+    victim = world.chain("train/0")[1]
+    first = world.fail(FaultKind.GPU_LOST, victim, gpu=0)
+    second = world.fail(FaultKind.GPU_XID, victim, gpu=1, xid=79)
+    world.repair(first)
+    assert world.verdict(victim) == "FAILED"
+    world.repair(second)
+    assert world.verdict(victim) == "PROBATION"
+
+
+def test_a_cut_fibre_is_routed_around_and_its_nodes_are_kept(world):
+    first, second = world.chain("train/0")[:2]
+    distance = world.wiring.position(second) - world.wiring.position(first)
+    world.fail(FaultKind.FIBRE_CUT, first, distance=distance)
+    world.advance(1)
+    assert HopKey(world.wiring.position(first), distance) in world.engine.state.dead_hops
+    assert world.verdict(first) == world.verdict(second) == "HEALTHY"
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_a_node_without_power_is_bypassed_once_silence_is_confirmed(world):
+    victim = world.chain("train/0")[1]
+    world.fail(FaultKind.POWER_OFF, victim)
+    world.advance(3)
+    assert victim in world.chain("train/0"), "before the confirm time nothing is concluded"
+    world.advance(4)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")
+    assert world.ring("train/0").state is RingState.ACTIVE
+    assert not world.engine.state.dead_hops, "the fibres of a dead node are not to blame"
+    world.assert_light_is_plan()
+
+
+def test_two_neighbours_that_lose_power_together_are_both_bypassed(make_world):
+    world = make_world(nodes=24, k=3).start()
+    world.submit(rings=2, tp=16)
+    one, two = world.chain("train/0")[1:3]
+    world.fail(FaultKind.POWER_OFF, one)
+    world.fail(FaultKind.POWER_OFF, two)
+    world.advance(8)
+    assert not {one, two} & set(world.chain("train/0"))
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_silence_with_light_moves_nothing(world):
+    victim = world.chain("train/0")[1]
+    world.commands.clear()
+    world.hang_up(victim)
+    world.advance(60)
+    assert world.verdict(victim) == "UNREACHABLE"
+    assert not world.commands
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_everybody_silent_moves_nothing(world):
+    world.commands.clear()
+    for name in list(world.sessions):
+        world.hang_up(name)
+    world.advance(60)
+    assert not world.commands
+    assert {world.verdict(name) for name in world.chain("train/0")} == {"UNKNOWN"}
+
+
+def test_an_unreachable_node_gets_no_new_ring(world):
+    spare = next(n.name for n in world.engine.state.nodes if not n.ring)
+    world.hang_up(spare)
+    world.advance(10)
+    world.submit("more", rings=1, tp=16)
+    assert spare not in world.chain("more/0")
+
+
+def test_a_power_cycle_within_the_confirm_time_is_still_a_failure(world):
+    victim = world.chain("train/0")[1]
+    fault = world.fail(FaultKind.POWER_OFF, victim)
+    world.advance(1)
+    world.repair(fault)
+    assert world.verdict(victim) == "PROBATION"
+    assert victim not in world.chain("train/0")
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_a_dead_module_fails_its_node_and_not_the_fibre(world):
+    victim = world.chain("train/0")[1]
+    world.fail(FaultKind.MODULE_DEAD, victim, bundle=0, module=3)
+    world.advance(1)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")
+    assert not world.engine.state.dead_hops
+    world.assert_light_is_plan()
+
+
+def test_a_stuck_bundle_is_found_by_reading_back_and_planned_around(world):
+    first, victim, third = world.chain("train/0")[:3]
+    world.fail(FaultKind.BUNDLE_STUCK, third, bundle=1)
+    world.fail(FaultKind.GPU_LOST, victim, gpu=0)
+    world.advance(1)
+    assert world.verdict(third) == "FAILED"
+    assert not {victim, third} & set(world.chain("train/0"))
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_a_bundle_that_comes_unstuck_is_noticed_and_its_node_returns(make_world):
+    world = make_world(probation=5.0).start()
+    world.submit()
+    third = world.chain("train/0")[2]
+    stuck = world.fail(FaultKind.BUNDLE_STUCK, third, bundle=1)
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
+    world.advance(1)
+    world.repair(stuck)
+    world.advance(30)
+    assert world.verdict(third) == "HEALTHY"
+
+
+def test_a_node_that_does_not_answer_is_planned_around(world):
+    spare_candidates = {n.name for n in world.engine.state.nodes if not n.ring}
+    world.deaf = set(spare_candidates) - {max(spare_candidates, key=world.wiring.position)}
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
+    world.advance(30)
+    assert not set(world.chain("train/0")) & world.deaf
+    world.assert_light_is_plan()
+
+
+def test_several_nodes_that_fail_in_one_moment_are_healed_in_few_plans(make_world):
+    world = make_world(nodes=32).start()
+    world.submit(rings=5, tp=16)
+    victims = [world.chain(f"train/{i}")[1] for i in range(4)]
+    for victim in victims:
+        world.fail(FaultKind.GPU_LOST, victim, gpu=1)
+    world.advance(1)
+    assert all(world.ring(f"train/{i}").state is RingState.ACTIVE for i in range(5))
+    world.assert_light_is_plan()
+
+
+def test_without_a_spare_the_ring_waits_and_heals_after_a_repair(make_world):
+    world = make_world(nodes=8, probation=5.0).start()
+    world.submit(rings=2, tp=16, min_rings=1)
+    fault = world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
+    assert world.ring("train/0").state is RingState.BROKEN
+    assert world.engine.state.jobs["train"].state == "DEGRADED"
+    world.assert_light_is_plan()
+    world.repair(fault)
+    world.advance(10)
+    assert world.ring("train/0").state is RingState.ACTIVE
+    assert world.engine.state.jobs["train"].state == "RUNNING"
+    world.assert_light_is_plan()
+
+
+def test_a_fault_that_opens_and_closes_at_once_is_still_bypassed(world):
+    victim = world.chain("train/0")[1]
+    world.repair(world.fail(FaultKind.GPU_LOST, victim, gpu=0))
+    world.advance(1)
+    assert victim not in world.chain("train/0")
+    world.assert_light_is_plan()
+
+
+def test_releasing_a_job_frees_its_nodes(world):
+    assert world.release("train").error is None
+    assert not world.engine.state.rings
+    assert all(world.plant.table(p) == world.wiring.loopback for p in range(world.wiring.size))
+    assert world.submit("again", rings=4, tp=16).error is None
+    world.assert_light_is_plan()
+
+
+def test_a_second_fault_during_a_repair_is_planned_from_what_is_in_flight(world):
+    world.deaf = {n.name for n in world.engine.state.nodes}
+    chain = world.chain("train/0")
+    world.fail(FaultKind.GPU_LOST, chain[1], gpu=0)
+    assert world.ring("train/0").state is RingState.SWITCHING
+    world.deaf = set()
+    world.fail(FaultKind.GPU_LOST, chain[2], gpu=0)
+    world.advance(15)
+    assert not {chain[1], chain[2]} & set(world.chain("train/0"))
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()

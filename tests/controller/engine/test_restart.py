@@ -1,0 +1,80 @@
+"""A controller that starts, or starts again, changes no circuit by doing so (I6)."""
+
+from ringlight.controller.engine.state import RingState
+from ringlight.emulator.faults import FaultKind, FaultRequest
+
+
+def test_a_restarted_controller_commands_nothing_and_finds_its_rings(world):
+    chains = {name: world.chain(name) for name in world.engine.state.rings}
+    world.restart()
+    world.advance(60)
+    assert not world.commands
+    assert {name: world.chain(name) for name in chains} == chains
+    assert all(ring.state is RingState.ACTIVE for ring in world.engine.state.rings.values())
+    world.assert_light_is_plan()
+
+
+def test_a_fault_that_happened_while_the_controller_was_away_is_healed(world):
+    victim = world.chain("train/0")[1]
+    world.plant.inject(FaultRequest(FaultKind.GPU_LOST, victim))
+    world.restart()
+    world.advance(1)
+    assert victim not in world.chain("train/0")
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_power_lost_while_the_controller_was_away_is_found_after_the_grace_period(world):
+    victim = world.chain("train/0")[1]
+    world.silent.add(victim)
+    world.sessions.pop(victim)
+    world.plant.inject(FaultRequest(FaultKind.POWER_OFF, victim))
+    world.restart()
+    world.advance(9)
+    assert victim in world.chain("train/0")
+    world.advance(10)
+    assert victim not in world.chain("train/0")
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_a_controller_that_no_agent_dials_does_nothing(world):
+    world.silent = {node.name for node in world.spec.nodes}
+    world.restart()
+    world.advance(120)
+    assert not world.commands
+
+
+def test_a_change_that_was_cut_off_is_finished(world):
+    world.deaf = {world.chain("train/0")[2]}
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
+    assert world.ring("train/0").state is RingState.SWITCHING
+    world.deaf = set()
+    world.restart()
+    world.advance(30)
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_a_lost_store_silences_nobody(world):
+    """Agents obey no lower epoch or generation than they have seen, so the new controller takes higher ones."""
+    world.persisted.clear()
+    world.epochs = dict.fromkeys(world.epochs, 7)
+    applied = max(world.applied.values())
+    world.restart()
+    world.advance(60)
+    assert not world.commands
+    assert world.engine.state.epoch > 7
+    assert world.engine.state.generation >= applied
+
+
+def test_circuits_that_no_ring_of_ours_asks_for_are_not_taken_apart(world):
+    lit = set(world.chain("train/0")) | set(world.chain("train/1"))
+    world.persisted.clear()
+    world.restart()
+    world.advance(30)
+    world.submit("other", rings=1, tp=16)
+    assert not set(world.chain("other/0")) & lit
+    for name in sorted(lit):
+        world.dial(name)
+    assert not world.commanded() & lit
