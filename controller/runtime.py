@@ -82,10 +82,10 @@ class Runtime:
         for effect in self.engine.handle(event, self.now):
             self._carry_out(effect)
 
-    async def submit(self, name: str, *, rings: int, tp: int, min_rings: int, priority: int) -> None:
+    async def submit(self, name: str, *, rings: int, tp: int, min_rings: int, priority: int, pinned: bool) -> None:
         """Ask for a job and wait until it is on record; raises what the engine answers."""
         request = self._request_name()
-        await self._ask(request, SubmitJob(request, name, rings, tp, min_rings, priority))
+        await self._ask(request, SubmitJob(request, name, rings, tp, min_rings, priority, pinned))
 
     async def release(self, name: str) -> None:
         """Release a job and wait until that is on record; raises what the engine answers."""

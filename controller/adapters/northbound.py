@@ -80,6 +80,7 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
                 tp=request.tp,
                 min_rings=request.min_rings,
                 priority=request.priority,
+                pinned=request.pinned,
             )
         except RinglightError as error:
             await status.abort(context, error)
@@ -180,6 +181,7 @@ def _job(job: view.JobView) -> pb.Job:
         tp=job.tp,
         min_rings=job.min_rings,
         priority=job.priority,
+        pinned=job.pinned,
         state=job.state,
         active=job.active,
         generation=job.generation,

@@ -65,6 +65,7 @@ class StoredJob:
     min_rings: int
     priority: int
     order: int
+    pinned: bool = False
     released: bool = False
 
 

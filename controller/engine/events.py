@@ -165,6 +165,7 @@ class SubmitJob:
         tp: GPUs a ring.
         min_rings: fewer are useless to the job; 0 means all of them.
         priority: higher is planned first.
+        pinned: a ring of it that works is never moved, even to make room for another of its rings.
     """
 
     request: str
@@ -173,6 +174,7 @@ class SubmitJob:
     tp: int
     min_rings: int = 0
     priority: int = 0
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

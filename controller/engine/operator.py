@@ -60,6 +60,7 @@ def _new_job(state: State, request: SubmitJob) -> JobRecord:
         tp=request.tp,
         min_rings=request.min_rings or request.rings,
         priority=request.priority,
+        pinned=request.pinned,
         order=max((job.order for job in state.jobs.values()), default=0) + 1,
     )
     job.rings = [RingRecord(f"{job.name}/{index}", job.name, planned=True) for index in range(request.rings)]

@@ -43,6 +43,7 @@ def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
         rings=job.rings_wanted,
         survivors=tuple(survivors),
         broken=tuple(broken),
+        pinned=job.pinned,
     )
     return plan_rings(_terrain(state, job, now), request)
 

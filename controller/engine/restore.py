@@ -21,7 +21,7 @@ def restore(state: State, event: Restored, now: float) -> None:
     state.reserve_generations()
     for job in sorted(event.jobs, key=lambda job: job.order):
         state.jobs[job.name] = JobRecord(
-            job.name, job.rings, job.tp, job.min_rings, job.priority, job.order, settled_once=True
+            job.name, job.rings, job.tp, job.min_rings, job.priority, job.order, job.pinned, settled_once=True
         )
     for ring in event.rings:
         if ring.job in state.jobs:

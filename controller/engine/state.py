@@ -149,6 +149,7 @@ class JobRecord:
     min_rings: int
     priority: int
     order: int
+    pinned: bool = False
     rings: list[RingRecord] = field(default_factory=list)
     released: bool = False
     settled_once: bool = False
@@ -240,7 +241,9 @@ class State:
 
 def stored_job(job: JobRecord) -> StoredJob:
     """A job as the store keeps it."""
-    return StoredJob(job.name, job.rings_wanted, job.tp, job.min_rings, job.priority, job.order, job.released)
+    return StoredJob(
+        job.name, job.rings_wanted, job.tp, job.min_rings, job.priority, job.order, job.pinned, job.released
+    )
 
 
 def stored_ring(wiring: Wiring, ring: RingRecord) -> StoredRing:

@@ -53,6 +53,7 @@ class JobView:
     tp: int
     min_rings: int
     priority: int
+    pinned: bool
     state: str
     active: int
     generation: int
@@ -180,6 +181,7 @@ def view_job(job: JobRecord) -> JobView:
         tp=job.tp,
         min_rings=job.min_rings,
         priority=job.priority,
+        pinned=job.pinned,
         state=job.state.value,
         active=job.active,
         generation=max((ring.generation for ring in job.rings), default=0),

@@ -28,12 +28,14 @@ class RingRequest:
         rings: rings the job wants in all.
         survivors: its rings that are whole, in chain order.
         broken: former chains of its rings that must be laid anew; only a preference for where.
+        pinned: survivors never move, even if a ring is lost by that.
     """
 
     nodes: int
     rings: int
     survivors: tuple[Chain, ...] = ()
     broken: tuple[Chain, ...] = ()
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def plan_rings(terrain: Terrain, request: RingRequest) -> RingPlan:
     if missing == 0:
         return RingPlan(survivors, (), (), ())
     counts = _rooms_nearby(terrain, reach, request, missing)
-    if counts is not None:
+    if request.pinned or sum(counts.values()) == missing:
         return _plan(terrain, reach, request, Packing(kept=survivors), counts)
     packing = pack(terrain, reach, request.rings, survivors)
     # Nothing may be laid across the place where an order without any ring is cut open.
@@ -68,8 +70,8 @@ def plan_rings(terrain: Terrain, request: RingRequest) -> RingPlan:
     return _plan(terrain, reach, request, packing, _count_by_stretch(terrain, stretches, packing.starts))
 
 
-def _rooms_nearby(terrain: Terrain, reach: Reach, request: RingRequest, missing: int) -> dict[Stretch, int] | None:
-    """How many rings to lay into which free stretch so that no survivor moves; None when they do not fit so.
+def _rooms_nearby(terrain: Terrain, reach: Reach, request: RingRequest, missing: int) -> dict[Stretch, int]:
+    """How many rings to lay into which free stretch so that no survivor moves; all that are missing, if they fit so.
 
     Stretches that held the broken rings come first, then the others by distance.
     """
@@ -82,8 +84,8 @@ def _rooms_nearby(terrain: Terrain, reach: Reach, request: RingRequest, missing:
             counts[stretch] = fits
             missing -= fits
         if missing == 0:
-            return counts
-    return None
+            break
+    return counts
 
 
 def _distance(terrain: Terrain, stretch: Stretch, homes: Sequence[int]) -> int:

@@ -449,6 +449,7 @@ class Job(_message.Message):
     ACTIVE_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     rings: _builtins.int
     """rings wanted"""
@@ -466,6 +467,8 @@ class Job(_message.Message):
     """last change of any of its rings"""
     reason: _builtins.str
     """one line"""
+    pinned: _builtins.bool
+    """a ring that works is never moved"""
     def __init__(
         self,
         *,
@@ -478,10 +481,11 @@ class Job(_message.Message):
         active: _builtins.int = ...,
         generation: _builtins.int = ...,
         reason: _builtins.str = ...,
+        pinned: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "generation", b"generation", "min_rings", b"min_rings", "name", b"name", "priority", b"priority", "reason", b"reason", "rings", b"rings", "state", b"state", "tp", b"tp"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["active", b"active", "generation", b"generation", "min_rings", b"min_rings", "name", b"name", "pinned", b"pinned", "priority", b"priority", "reason", b"reason", "rings", b"rings", "state", b"state", "tp", b"tp"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -496,12 +500,15 @@ class SubmitJobRequest(_message.Message):
     TP_FIELD_NUMBER: _builtins.int
     MIN_RINGS_FIELD_NUMBER: _builtins.int
     PRIORITY_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     rings: _builtins.int
     tp: _builtins.int
     min_rings: _builtins.int
     """0: as many as `rings`"""
     priority: _builtins.int
+    pinned: _builtins.bool
+    """never move a ring of this job that works, even to make room for another of its rings"""
     def __init__(
         self,
         *,
@@ -510,10 +517,11 @@ class SubmitJobRequest(_message.Message):
         tp: _builtins.int = ...,
         min_rings: _builtins.int = ...,
         priority: _builtins.int = ...,
+        pinned: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["min_rings", b"min_rings", "name", b"name", "priority", b"priority", "rings", b"rings", "tp", b"tp"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["min_rings", b"min_rings", "name", b"name", "pinned", b"pinned", "priority", b"priority", "rings", b"rings", "tp", b"tp"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

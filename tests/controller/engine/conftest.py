@@ -8,9 +8,19 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 import pytest
+from ringlight.fabric.trace import canonical_cycle
 
-from ringlight.controller.engine.effects import Answer, Close, Effect, Persist, Refuse, SendCircuits, SendConfirm
-from ringlight.controller.engine.effects import FabricEvent, Publish
+from ringlight.controller.engine.effects import (
+    Answer,
+    Close,
+    Effect,
+    FabricEvent,
+    Persist,
+    Publish,
+    Refuse,
+    SendCircuits,
+    SendConfirm,
+)
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import (
     AgentHello,
@@ -45,7 +55,6 @@ from ringlight.emulator.plant import (
 from ringlight.fabric.circuits import Fault, FaultClass, digest
 from ringlight.fabric.inventory import inventory_of
 from ringlight.fabric.spec import FabricSpec, NodeSpec, default_bundles, default_port_map, fibres_of_port_map
-from ringlight.fabric.trace import canonical_cycle
 from ringlight.fabric.wiring import Wiring
 
 

@@ -139,7 +139,7 @@ def test_a_dead_module_fails_its_node_and_not_the_fibre(world):
 
 
 def test_a_stuck_bundle_is_found_by_reading_back_and_planned_around(world):
-    first, victim, third = world.chain("train/0")[:3]
+    _, victim, third = world.chain("train/0")[:3]
     world.fail(FaultKind.BUNDLE_STUCK, third, bundle=1)
     world.fail(FaultKind.GPU_LOST, victim, gpu=0)
     world.advance(1)
