@@ -101,8 +101,13 @@ class NodeRecord:
 
     @property
     def carries_foreign_light(self) -> bool:
-        """It selects a lit fibre that no ring of ours asks for: somebody else's circuit, hands off."""
-        return self.observed is not None and any(
+        """It selects a lit fibre that no ring of ours asks for: somebody else's circuit, hands off.
+
+        While a command of ours is on its way, what is still lit is our own.
+        """
+        if self.observed is None or self.answered < self.generation:
+            return False
+        return any(
             self.light.get((bundle, path), False)
             for bundle, path in enumerate(self.observed)
             if path.is_external and path is not self.desired[bundle]

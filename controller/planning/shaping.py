@@ -3,8 +3,9 @@
 - `cheapest` is for repairs: of all ways to lay `count` rings into a window, the one that switches fewest bundles, then
   the one that covers fewest positions. Exact within the window. Its work grows with window times rings, so above a
   bound it declines, and the repair of a mass failure takes the shortest chains instead.
-- `spread` is for new jobs: rings from left to right with the spare nodes left between them instead of heaped at the
-  end, so that a later fault finds one nearby. Never at the cost of a ring.
+- `spread` is for new jobs: rings from left to right with up to one spare node a ring left between them instead of
+  heaped at the end, so that a later fault finds one nearby. Never at the cost of a ring; and what is left beyond that
+  stays in one piece, so that the next job finds room.
 """
 
 from collections.abc import Sequence
@@ -123,9 +124,9 @@ def cheapest(terrain: Terrain, nodes: int, window: Stretch, count: int) -> tuple
 
 
 def spread(terrain: Terrain, reach: Reach, nodes: int, stretches: Sequence[Stretch], count: int) -> tuple[Chain, ...]:
-    """`count` shortest chains over free stretches that have room for them, spares left evenly between."""
+    """`count` shortest chains over free stretches that have room for them, with spares left evenly between."""
     usable = sum(terrain.usable(terrain.wrap(p)) for s in stretches for p in range(s.first, s.last + 1))
-    spares = usable - count * nodes
+    spares = min(usable - count * nodes, count)
     chains: list[Chain] = []
     passed = 0  # usable nodes left out so far
     for index, stretch in enumerate(stretches):

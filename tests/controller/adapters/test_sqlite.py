@@ -1,0 +1,127 @@
+"""The store on a real file."""
+
+import sqlite3
+
+import pytest
+
+from ringlight.controller.adapters.sqlite import FILE_NAME, SqliteStore
+from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredRing
+from ringlight.controller.ports import Batch, LoggedEvent, StoreError
+
+JOB = StoredJob("train", 2, 16, 1, 0, 1)
+RINGS = tuple(StoredRing(f"train/{i}", "train", ("n0", "n1"), "ACTIVE", "", 3) for i in range(11))
+
+
+def events(first, last):
+    return [
+        LoggedEvent(FabricEvent(n, "verdict", f"n{n % 3}", "text", {"a": "b"}), 1.5) for n in range(first, last + 1)
+    ]
+
+
+@pytest.fixture
+async def open_store(tmp_path):
+    """Opens the store, again at each call; an earlier one is closed first."""
+    present = []
+
+    async def close():
+        if present:
+            await present.pop().close()
+
+    async def open_again():
+        await close()
+        present.append(SqliteStore(tmp_path, events_kept=100))
+        return present[0], await present[0].open()
+
+    yield open_again
+    await close()
+
+
+async def test_each_start_is_a_new_term(open_store):
+    await open_store()
+    _, restored = await open_store()
+    assert restored.epoch == 2
+
+
+async def test_jobs_and_rings_come_back_in_rank_order(open_store):
+    store, _ = await open_store()
+    await store.write(Batch([Persist(jobs=(JOB,)), Persist(rings=RINGS[::-1])]))
+    _, restored = await open_store()
+    assert restored.jobs == (JOB,)
+    assert restored.rings == RINGS
+
+
+async def test_a_released_job_is_forgotten_with_its_rings(open_store):
+    store, _ = await open_store()
+    await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS)]))
+    released = StoredJob("train", 2, 16, 1, 0, 1, released=True)
+    await store.write(Batch([Persist(jobs=(released,))]))
+    _, restored = await open_store()
+    assert (restored.jobs, restored.rings) == ((), ())
+
+
+async def test_reserved_generations_and_epochs_only_grow(open_store):
+    store, _ = await open_store()
+    await store.write(Batch([Persist(epoch=9, reserved=5000), Persist(epoch=4, reserved=10)]))
+    _, restored = await open_store()
+    assert (restored.epoch, restored.generation) == (10, 5000)
+
+
+async def test_the_log_is_read_newest_first_cut_and_told_oldest_first(open_store):
+    store, _ = await open_store()
+    await store.write(Batch(events=events(1, 20)))
+    told = await store.events(after=5, limit=3)
+    assert [logged.event.sequence for logged in told] == [18, 19, 20]
+    assert told[0].event.data == {"a": "b"}
+    assert [e.event.sequence for e in await store.events(after=0, limit=9, subject="n1")] == [1, 4, 7, 10, 13, 16, 19]
+
+
+async def test_old_events_are_dropped(open_store):
+    store, _ = await open_store()
+    for first in (1, 501, 1001, 1501, 2001):
+        await store.write(Batch(events=events(first, first + 499)))
+    kept = await store.events(after=0, limit=10_000)
+    assert kept[-1].event.sequence == 2500
+    assert len(kept) < 1200
+
+
+async def test_the_store_remembers_where_the_log_ended(open_store):
+    store, _ = await open_store()
+    await store.write(Batch(events=events(1, 7)))
+    _, restored = await open_store()
+    assert restored.sequence == 7
+
+
+async def test_a_second_controller_on_the_same_store_is_refused(open_store, tmp_path):
+    await open_store()
+    other = SqliteStore(tmp_path, events_kept=100)
+    with pytest.raises(StoreError, match="locked") as refusal:
+        await other.open()
+    assert "another controller" in refusal.value.hint
+    await other.close()
+
+
+async def test_a_store_of_a_later_format_is_refused(tmp_path):
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    store = SqliteStore(tmp_path, events_kept=100)
+    with pytest.raises(StoreError, match="format 99"):
+        await store.open()
+    await store.close()
+
+
+async def test_a_file_that_is_no_database_is_a_clear_error(tmp_path):
+    (tmp_path / FILE_NAME).write_text("this is not a database, but long enough to be taken for one" * 20)
+    store = SqliteStore(tmp_path, events_kept=100)
+    with pytest.raises(StoreError, match=FILE_NAME):
+        await store.open()
+    await store.close()
+
+
+async def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    store = SqliteStore(tmp_path / "file" / "state", events_kept=100)
+    with pytest.raises(StoreError) as refusal:
+        await store.open()
+    assert "state directory" in refusal.value.hint
+    await store.close()
