@@ -1,0 +1,1 @@
+"""Backends that switch and read bundles: implementations of `CircuitDriver`."""

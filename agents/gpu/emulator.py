@@ -1,0 +1,67 @@
+"""Reports emulated GPUs over the emulator's socket. The hardware says what happened; how grave it is, is said here."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from ringlight.agents.drivers.emulator_link import Attachment, SharedLink, Topic, topic_of
+from ringlight.agents.gpu.xid import meaning
+from ringlight.agents.ports import FaultClosed, FaultOpened, HealthEvent
+from ringlight.fabric.circuits import Fault, FaultClass
+from ringlight.protos import codec
+from ringlight.protos.v1 import circuits_pb2, hardware_pb2
+
+_GPU_LOST = "gpu-lost"
+_XID_PREFIX = "xid:"
+
+
+class EmulatedGpuHealth:
+    """`GpuHealth` of one emulated node."""
+
+    def __init__(self, link: SharedLink) -> None:
+        self._attachment = Attachment(link, Topic.GPUS)
+
+    async def open(self) -> None:
+        """Connect.
+
+        Raises:
+            UnavailableError: the hardware does not answer, or has no such node, or the node has no power.
+        """
+        await self._attachment.open()
+
+    async def read(self) -> tuple[Fault, ...]:
+        """Every GPU fault that is open now.
+
+        Raises:
+            UnavailableError: the hardware does not answer.
+        """
+        reply = await self._attachment.request(hardware_pb2.HardwareRequest(read=hardware_pb2.Read()))
+        return tuple(judged(fault) for fault in reply.readout.faults if topic_of(fault) is Topic.GPUS)
+
+    async def events(self) -> AsyncIterator[HealthEvent]:
+        """Faults that open and close, from `open` on.
+
+        Raises:
+            UnavailableError: the hardware is gone.
+        """
+        async for event in self._attachment.events():
+            match event.WhichOneof("body"):
+                case "opened":
+                    yield FaultOpened(judged(event.opened))
+                case "closed":
+                    yield FaultClosed(event.closed)
+
+    async def close(self) -> None:
+        """Let go of the hardware."""
+        await self._attachment.close()
+
+
+def judged(message: circuits_pb2.Fault) -> Fault:
+    """A GPU fault with its class, and its cause in words."""
+    fault = codec.fault_from(message)
+    number = fault.code.removeprefix(_XID_PREFIX)
+    if fault.code.startswith(_XID_PREFIX) and number.isdecimal():
+        xid = meaning(int(number))
+        return replace(fault, fault_class=xid.fault_class, text=fault.text or f"XID {number}: {xid.name}")
+    if fault.code == _GPU_LOST:
+        return replace(fault, fault_class=FaultClass.FATAL, text=fault.text or "the GPU is gone from the bus")
+    return replace(fault, fault_class=FaultClass.DEGRADED)

@@ -1,0 +1,59 @@
+"""What waits to be sent to the controller: reports and answers in order, and at most one heartbeat.
+
+A heartbeat is made when it is sent, so it is always true and never queues up. Reports and answers are never dropped:
+an outbox that overflows ends its session, and the next hello carries everything.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from ringlight.fabric.errors import UnavailableError
+from ringlight.protos.v1 import agent_pb2 as pb
+
+
+class Outbox:
+    """The outbox of one session.
+
+    Args:
+        limit: messages that may wait.
+        heartbeat: makes the heartbeat of this moment.
+    """
+
+    def __init__(self, limit: int, heartbeat: Callable[[], pb.AgentMessage]) -> None:
+        self._limit = limit
+        self._heartbeat = heartbeat
+        self._waiting: deque[pb.AgentMessage] = deque()
+        self._heartbeat_due = False
+        self._overflown = False
+        self._something = asyncio.Event()
+
+    def put(self, message: pb.AgentMessage) -> None:
+        """Queue a report or an answer."""
+        if len(self._waiting) >= self._limit:
+            self._overflown = True
+        else:
+            self._waiting.append(message)
+        self._something.set()
+
+    def beat(self) -> None:
+        """Ask for a heartbeat, after what waits already."""
+        self._heartbeat_due = True
+        self._something.set()
+
+    async def take(self) -> pb.AgentMessage:
+        """The next message.
+
+        Raises:
+            UnavailableError: the outbox overflowed.
+        """
+        while True:
+            if self._overflown:
+                raise UnavailableError("too much waits to be sent", hint="the controller or the network is too slow")
+            if self._waiting:
+                return self._waiting.popleft()
+            if self._heartbeat_due:
+                self._heartbeat_due = False
+                return self._heartbeat()
+            self._something.clear()
+            await self._something.wait()

@@ -1,0 +1,33 @@
+"""Every setting of an agent, with its unit and the reason for its default."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """How an agent behaves. The controller's Welcome says how often it must be heard."""
+
+    switch_timeout: float = 0.25
+    """Seconds a bundle may take to switch and read back. Optics need 80 µs; the rest is bus and driver."""
+
+    read_timeout: float = 1.0
+    """Seconds a reading of a whole node may take."""
+
+    backoff_first: float = 0.1
+    """Seconds: upper bound of the first pause before dialling again, or opening hardware again."""
+
+    backoff_cap: float = 5.0
+    """Seconds: upper bound of any such pause. Small, so that a short outage does not become a long one."""
+
+    welcome_timeout: float = 10.0
+    """Seconds the controller may take to answer a hello."""
+
+    duplicate_patience: float = 5.0
+    """Seconds to go on dialling while the controller says that this id has a live session: our own former one, if
+    this agent crashed, ends within three heartbeats."""
+
+    goodbye_timeout: float = 1.0
+    """Seconds to say goodbye when the agent stops."""
+
+    outbox: int = 10_000
+    """Reports that may wait to be sent; with more, the session ends and the next hello carries everything."""

@@ -1,0 +1,108 @@
+"""The fence on disk: one small JSON file an agent, replaced as a whole.
+
+A higher epoch is durable before it is obeyed; that happens once in a controller's term. Generations are written when
+there is time: within a term one controller numbers all commands over one ordered stream, so what a crash may lose is
+never needed to tell an old command from a new one, and no disk is on the path from fault to light.
+"""
+
+import asyncio
+import json
+import os
+import re
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ringlight.agents.fencing import Fence
+from ringlight.fabric.errors import InvalidError, UnavailableError
+
+_AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+class _Content(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    epoch: int = Field(ge=0)
+    generations: dict[str, int]
+
+
+class FenceFile:
+    """Keeps the fence of one agent. Only its owner changes it, and only upwards."""
+
+    def __init__(self, directory: Path, agent: str) -> None:
+        if not _AGENT_ID.fullmatch(agent):
+            raise InvalidError(
+                f"{agent!r} is not an agent id",
+                hint="use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit",
+            )
+        self._path = directory / f"agent-{agent}.json"
+        self._lock = asyncio.Lock()
+        self._saved = Fence()
+        self.fence = Fence()
+
+    def load(self) -> None:
+        """Read the file; an agent that has none has seen nothing.
+
+        Raises:
+            InvalidError: it is not what we wrote.
+            UnavailableError: it cannot be read.
+        """
+        try:
+            content = _Content.model_validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise UnavailableError(
+                f"cannot read {self._path}: {error.strerror}", hint="check its owner and mode"
+            ) from error
+        except ValidationError as error:
+            raise InvalidError(
+                f"{self._path} is damaged: it must hold the highest controller epoch this agent obeyed",
+                hint="restore it, or remove it if no other controller can still be running",
+            ) from error
+        self.fence = self._saved = Fence(content.epoch, content.generations)
+
+    async def see(self, epoch: int) -> None:
+        """Raise the epoch; durable when this returns.
+
+        Raises:
+            UnavailableError: it cannot be written, and must not be obeyed.
+        """
+        if epoch > self.fence.epoch:
+            await self._save(self.fence.saw(epoch))
+            self.fence = self.fence.saw(epoch)
+
+    def note_applied(self, node: str, generation: int) -> None:
+        """Remember that a generation was applied; `save` makes it durable."""
+        self.fence = self.fence.applied(node, generation)
+
+    async def save(self) -> None:
+        """Write what is not written yet.
+
+        Raises:
+            UnavailableError: it cannot be written.
+        """
+        if self.fence != self._saved:
+            await self._save(self.fence)
+
+    async def _save(self, fence: Fence) -> None:
+        async with self._lock:
+            try:
+                await asyncio.to_thread(self._replace, fence)
+            except OSError as error:
+                hint = "an agent must be able to remember whom it obeyed: free some space, check owner and mode"
+                raise UnavailableError(f"cannot write {self._path}: {error.strerror}", hint=hint) from error
+            self._saved = fence
+
+    def _replace(self, fence: Fence) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        new = self._path.with_suffix(".new")
+        with new.open("w", encoding="utf-8") as file:
+            json.dump({"epoch": fence.epoch, "generations": dict(fence.generations)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(self._path)
+        directory = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
