@@ -209,8 +209,8 @@ class Session:
     async def _watch(self) -> None:
         """End the session when the controller falls silent."""
         loop = asyncio.get_running_loop()
-        while (remaining := self._last_heard + _SILENT_INTERVALS * self._interval - loop.time()) > 0:
-            await asyncio.sleep(remaining)  # noqa: ASYNC110 - a deadline that moves with every message
+        while (remaining := self._last_heard + _SILENT_INTERVALS * self._interval - loop.time()) > 0:  # noqa: ASYNC110 - a deadline that moves with every message
+            await asyncio.sleep(remaining)
         raise UnavailableError("the controller was not heard for three heartbeat intervals", hint="is it running?")
 
     async def _say_goodbye(self, link: Link) -> None:
@@ -223,7 +223,7 @@ class Session:
                 await link.finish()
                 while await link.read() is not None:
                     pass
-        except (TimeoutError, grpc.aio.AioRpcError, grpc.aio.UsageError):
+        except (TimeoutError, asyncio.InvalidStateError, grpc.aio.AioRpcError):
             _log.debug("no goodbye: the stream was gone already")
 
 

@@ -20,6 +20,7 @@ from ringlight.controller.engine.events import SessionLost
 from ringlight.controller.runtime import Runtime
 from ringlight.fabric.errors import InvalidError, RinglightError, UnavailableError
 from ringlight.protos import status
+from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.v1 import agent_pb2 as pb
 from ringlight.protos.v1 import agent_pb2_grpc
 
@@ -132,22 +133,13 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
         self, session: str, link: SessionLink, request_iterator: AsyncIterator[pb.AgentMessage], context: Context
     ) -> None:
         """Read and write until either side ends it."""
-        tasks = {
-            asyncio.create_task(self._read(session, link, request_iterator), name=f"{session} read"),
-            asyncio.create_task(self._write(link, context), name=f"{session} write"),
-            asyncio.create_task(link.ended.wait(), name=f"{session} end"),
-        }
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        for task in done:
-            error = task.exception()
-            # A stream that breaks is how a session ends when its agent dies; anything else is a bug to be seen.
-            if error is not None and not isinstance(error, (grpc.RpcError, grpc.aio.BaseError)):
-                raise error
+            await until_first_ends(
+                self._read(session, link, request_iterator), self._write(link, context), link.ended.wait()
+            )
+        except (grpc.RpcError, grpc.aio.BaseError) as error:
+            # A stream that breaks is how a session ends when its agent dies.
+            _log.info("session %s broke: %s", session, error)
 
     async def _read(self, session: str, link: SessionLink, request_iterator: AsyncIterator[pb.AgentMessage]) -> None:
         async for message in request_iterator:
