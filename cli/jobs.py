@@ -1,0 +1,190 @@
+"""`ringlight jobs`: submit, list, show and release jobs."""
+
+import asyncio
+import sys
+from contextlib import aclosing
+
+import click
+from rich.console import Group
+from rich.table import Table
+
+from ringlight.cli.client import ControllerConnection, Peer, controller_options, moments, to_controller
+from ringlight.cli.exit_codes import ExitCode
+from ringlight.cli.output import OutputForm, emit, facts, listing, output_option, word
+from ringlight.cli.views import View, show, watch_option
+from ringlight.fabric.errors import InvalidError, NotFoundError
+from ringlight.protos.v1 import fabric_pb2 as pb
+
+COUNT = click.IntRange(min=1, max=2**32 - 1)
+
+
+@click.group()
+def jobs() -> None:
+    """Submit, list, show and release jobs."""
+
+
+@jobs.command()
+@controller_options
+@output_option
+@click.argument("name")
+@click.option("--rings", type=COUNT, required=True, help="Rings wanted.")
+@click.option("--tp", type=COUNT, required=True, help="GPUs a ring; a multiple of a node's GPUs.")
+@click.option("--min-rings", type=COUNT, help="Below this the job cannot run.  [default: as many as --rings]")
+@click.option(
+    "--priority",
+    type=click.IntRange(-(2**31), 2**31 - 1),
+    default=0,
+    show_default=True,
+    help="Higher is planned first.",
+)
+@click.option("--pinned", is_flag=True, help="Never move a ring of this job that works.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Wait so long until the job is RUNNING; exit with 2 when it is not.",
+)
+def submit(
+    peer: Peer,
+    output: OutputForm,
+    *,
+    name: str,
+    rings: int,
+    tp: int,
+    min_rings: int | None,
+    priority: int,
+    pinned: bool,
+    wait: float | None,
+) -> ExitCode:
+    """Ask for a job of a number of rings.
+
+    The answer comes as soon as the request is accepted; the rings are switched after that. See --wait.
+    """
+    request = pb.SubmitJobRequest(
+        name=name, rings=rings, tp=tp, min_rings=min_rings or 0, priority=priority, pinned=pinned
+    )
+    job = asyncio.run(_submit(peer, request, wait))
+    emit(job, output, lambda: _facts(job))
+    return ExitCode.FINE if wait is None or job.state == "RUNNING" else ExitCode.DEGRADED
+
+
+@jobs.command("list")
+@controller_options
+@output_option
+@watch_option
+def list_jobs(peer: Peer, output: OutputForm, *, watch: bool) -> ExitCode:
+    """List all jobs."""
+
+    async def fetch(controller: ControllerConnection) -> pb.ListJobsReply:
+        return await controller.call(controller.stub.ListJobs, pb.ListJobsRequest())
+
+    return show(View(fetch, _listing), peer, output, watch=watch)
+
+
+@jobs.command("show")
+@controller_options
+@output_option
+@click.argument("name")
+def show_job(peer: Peer, output: OutputForm, name: str) -> ExitCode:
+    """Show one job; the table form also lists its rings."""
+    job, rings = asyncio.run(_job_and_rings(peer, name))
+    emit(job, output, lambda: Group(_facts(job), "", _rings(rings)) if rings.rings else _facts(job))
+    return ExitCode.FINE
+
+
+@jobs.command()
+@controller_options
+@output_option
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def release(peer: Peer, output: OutputForm, *, name: str, yes: bool) -> ExitCode:
+    """End a job and give its nodes back.
+
+    Asks first on a terminal; elsewhere --yes is required.
+    """
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InvalidError(f"releasing job {name!r} needs a confirmation", hint="add --yes")
+        if not click.confirm(f"Release job {name!r} and open all its rings?", err=True):
+            click.echo("nothing was released", err=True)
+            return ExitCode.ERROR
+    job = asyncio.run(_release(peer, name))
+    emit(job, output, lambda: _facts(job))
+    return ExitCode.FINE
+
+
+async def _submit(peer: Peer, request: pb.SubmitJobRequest, wait: float | None) -> pb.Job:
+    async with to_controller(peer) as controller:
+        job = await controller.call(controller.stub.SubmitJob, request)
+        if wait is not None:
+            try:
+                async with asyncio.timeout(wait), aclosing(moments(controller)) as looks:
+                    async for _ in looks:
+                        job = await _job(controller, request.name)
+                        if job.state in {"RUNNING", "RELEASED"}:
+                            break
+            except TimeoutError:
+                click.echo(f"job {request.name!r} is not RUNNING after {wait:g} s", err=True)
+    return job
+
+
+async def _job_and_rings(peer: Peer, name: str) -> tuple[pb.Job, pb.ListRingsReply]:
+    async with to_controller(peer) as controller:
+        job = await _job(controller, name)
+        return job, await controller.call(controller.stub.ListRings, pb.ListRingsRequest(job=name))
+
+
+async def _release(peer: Peer, name: str) -> pb.Job:
+    async with to_controller(peer) as controller:
+        return await controller.call(controller.stub.ReleaseJob, pb.ReleaseJobRequest(name=name))
+
+
+async def _job(controller: ControllerConnection, name: str) -> pb.Job:
+    reply = await controller.call(controller.stub.ListJobs, pb.ListJobsRequest(name=name))
+    if not reply.jobs:
+        raise NotFoundError(f"there is no job {name!r}", hint="'ringlight jobs list' shows all jobs")
+    return reply.jobs[0]
+
+
+def _listing(reply: pb.ListJobsReply) -> Table:
+    return listing(
+        ("JOB", "STATE", "ACTIVE", "WANTED", "MIN", "TP", "PRIO", "GEN", "REASON"),
+        [
+            (
+                job.name,
+                word(job.state),
+                str(job.active),
+                str(job.rings),
+                str(job.min_rings),
+                str(job.tp),
+                str(job.priority),
+                str(job.generation),
+                job.reason,
+            )
+            for job in reply.jobs
+        ],
+        free=("JOB", "REASON"),
+    )
+
+
+def _rings(reply: pb.ListRingsReply) -> Table:
+    return listing(
+        ("RING", "STATE", "NODES"),
+        [(ring.name, word(ring.state), " ".join(ring.nodes)) for ring in reply.rings],
+        free=("RING", "NODES"),
+    )
+
+
+def _facts(job: pb.Job) -> Table:
+    return facts(
+        [
+            ("job", job.name),
+            ("state", word(job.state)),
+            ("rings", f"{job.active} active of {job.rings} wanted, at least {job.min_rings}"),
+            ("tp", f"{job.tp} GPUs a ring"),
+            ("priority", str(job.priority)),
+            ("pinned", "yes" if job.pinned else "no"),
+            ("generation", str(job.generation)),
+            ("reason", job.reason or "-"),
+        ]
+    )

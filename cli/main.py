@@ -1,0 +1,101 @@
+"""Entry point of `ringlight`: the list of commands, and how errors end the process.
+
+A `RinglightError` becomes `error: ...` and `hint: ...` on standard error and an exit code (`exit_codes`). Anything
+else is a bug and shows its traceback.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from ringlight import __version__
+from ringlight.cli.exit_codes import ExitCode, exit_code_of
+from ringlight.cli.lazy import LazyCommand, LazyGroup
+from ringlight.fabric.errors import RinglightError
+
+COMMANDS = {
+    "status": LazyCommand("ringlight.cli.status:status", "The fabric at a glance."),
+    "nodes": LazyCommand("ringlight.cli.nodes:nodes", "List the nodes in fabric order."),
+    "rings": LazyCommand("ringlight.cli.rings:rings", "List the rings with their chains."),
+    "jobs": LazyCommand("ringlight.cli.jobs:jobs", "Submit, list, show and release jobs."),
+    "events": LazyCommand("ringlight.cli.events:events", "What happened, oldest first."),
+    "explain": LazyCommand("ringlight.cli.explain:explain", "Why a node, ring or job is as it is."),
+    "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check and show fabric files."),
+    "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
+    "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
+    "demo": LazyCommand("ringlight.cli.demo:demo", "Break 64 emulated nodes and watch the rings heal."),
+    "emulator": LazyCommand("ringlight.cli.emulator:emulator", "Run an emulated fabric, break it and repair it."),
+}
+
+
+# A line of only \b keeps click from filling the lines below it.
+EXIT_CODES = """\b
+Exit codes:
+  0    fine
+  1    error, wrong usage included
+  2    degraded, or there are differences
+  3    refused by a safety gate
+  130  interrupted
+"""
+
+
+@click.group(cls=LazyGroup, lazy=COMMANDS, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ringlight")
+def ringlight() -> None:
+    """Ringlight heals GPU rings with light."""
+
+
+def run(arguments: Sequence[str]) -> ExitCode:
+    """Run one command; report its errors on standard error."""
+    try:
+        outcome = ringlight.main(args=list(arguments), prog_name="ringlight", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ExitCode.ERROR
+    except click.ClickException as error:
+        _report(error.format_message(), _usage_hint(error))
+        return ExitCode.ERROR
+    except click.Abort:
+        return ExitCode.INTERRUPTED
+    except RinglightError as error:
+        _report(str(error), error.hint)
+        return exit_code_of(error)
+    except ExceptionGroup as group:  # from a daemon whose tasks failed together
+        if group.split(RinglightError)[1] is not None:
+            raise
+        leaves = list(_leaves(group))
+        for leaf in leaves:
+            _report(str(leaf), leaf.hint)
+        return max(exit_code_of(leaf) for leaf in leaves)
+    # A command returns its exit code; click hands back the number of an early exit such as --help.
+    return ExitCode.FINE if outcome is None else ExitCode(outcome)
+
+
+def main() -> None:
+    """Entry point of the installed command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _report(message: str, hint: str) -> None:
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"see '{error.ctx.command_path} --help'"
+    return ""
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[RinglightError]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        elif isinstance(error, RinglightError):
+            yield error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""`ringlight nodes`: every node, its verdict and what its bundles select."""
+
+import click
+from rich.table import Table
+
+from ringlight.cli.client import ControllerConnection, Peer, controller_options
+from ringlight.cli.exit_codes import ExitCode
+from ringlight.cli.output import OutputForm, listing, output_option, word
+from ringlight.cli.views import View, show, watch_option
+from ringlight.protos.v1 import fabric_pb2 as pb
+
+_SHORT_PATHS = {"LOOPBACK": "loop", "PATH_1": "p1", "PATH_2": "p2", "DARK": "dark", "UNKNOWN": "?"}
+
+
+@click.command()
+@controller_options
+@output_option
+@watch_option
+@click.option("--abnormal", is_flag=True, help="Leave out HEALTHY nodes.")
+def nodes(peer: Peer, output: OutputForm, *, watch: bool, abnormal: bool) -> ExitCode:
+    """List the nodes in fabric order.
+
+    PATHS has one entry a bundle, as read from the hardware: loop (loopback), p1, p2, dark or ? (unknown). Where
+    another path is wanted, it follows after an arrow: p1>loop.
+    """
+
+    async def fetch(controller: ControllerConnection) -> pb.ListNodesReply:
+        return await controller.call(controller.stub.ListNodes, pb.ListNodesRequest(abnormal_only=abnormal))
+
+    return show(View(fetch, _table), peer, output, watch=watch)
+
+
+def _table(reply: pb.ListNodesReply) -> Table:
+    return listing(
+        ("NODE", "RACK", "VERDICT", "RING", "AGENT", "PATHS", "REASON"),
+        [
+            (
+                node.name,
+                node.rack or "-",
+                word(node.verdict),
+                node.ring or ("spare" if node.spare else "-"),
+                node.agent or "-",
+                _paths(node),
+                node.reason,
+            )
+            for node in reply.nodes
+        ],
+        free=("RACK", "RING", "AGENT", "PATHS", "REASON"),
+    )
+
+
+def _paths(node: pb.Node) -> str:
+    wanted = [*node.desired, *node.paths[len(node.desired) :]]
+    read = [*node.paths, *("UNKNOWN" for _ in wanted[len(node.paths) :])]
+    return " ".join(
+        _short(path) if path == want else f"{_short(path)}>{_short(want)}"
+        for path, want in zip(read, wanted, strict=True)
+    )
+
+
+def _short(path: str) -> str:
+    return _SHORT_PATHS.get(path, path)
