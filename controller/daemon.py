@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import grpc.aio
-from ringlight.protos.channel import server_options
 
 from ringlight.controller.adapters.clock import SystemClock
 from ringlight.controller.adapters.http import HttpFace
@@ -24,6 +23,7 @@ from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.wiring import Wiring
+from ringlight.protos.channel import server_options
 from ringlight.protos.serving import add_health_and_reflection, bind, set_serving, split_address
 from ringlight.protos.v1 import agent_pb2, agent_pb2_grpc, fabric_pb2, fabric_pb2_grpc
 

@@ -161,7 +161,9 @@ class Engine:
                 state.tell("hop-retest", name, "may be tried again")
                 state.capacity_grew = True
             case "park":
-                park(state, state.node(name), change, now)
+                node = state.node(name)
+                node.unanswered = node.unanswered or node.answered < node.generation
+                park(state, node, change, now)
 
     def _judge_nodes(self, now: float) -> None:
         state = self.state

@@ -97,7 +97,7 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
         data["heal_seconds"] = f"{now - began:.6f}"
     ring.answered_at = 0.0
     state.emit(Persist(rings=(stored_ring(state.wiring, ring),)))
-    state.tell("ring-active", ring.name, f"light proven on {len(ring.hops)} hops; {ring.cause}".rstrip("; "), **data)
+    state.tell("ring-active", ring.name, f"light proven on {len(ring.hops)} hops", **data)
 
 
 def time_out(state: State, ring: RingRecord, now: float) -> None:

@@ -77,12 +77,20 @@ def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now
     """Give the job's rings their new chains, and note every wanted table that follows from it."""
     kept = set(plan.kept)
     uprooted = [ring for ring in job.rings if ring.chain not in kept or not ring.chain]
-    causes = {ring.name: damage(state, ring) or ring.cause for ring in uprooted}
+    moved = set(plan.moved)
+    causes = {
+        ring.name: "moved to make room for another ring" if ring.chain in moved else damage(state, ring) or ring.cause
+        for ring in uprooted
+    }
+    for ring in uprooted:
+        _note_evidence(state, ring, now)
     affected = {position for ring in uprooted for position in ring.chain}
     for ring in uprooted:
         for node in state.chain_nodes(ring):
             node.ring = ""
     for ring, chain in _assign(uprooted, plan.placed):
+        if not chain and ring.state is RingState.BROKEN and not ring.chain:
+            continue  # it waited before, and goes on waiting
         _rechain(state, ring, chain, causes[ring.name], now)
         affected.update(chain)
         if chain or ring.generation:
@@ -108,9 +116,14 @@ def _assign(rings: Sequence[RingRecord], placed: Sequence[Chain]) -> list[tuple[
     return assigned
 
 
-def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: float) -> None:
+def _note_evidence(state: State, ring: RingRecord, now: float) -> None:
+    """When a repair begins: at the first light that was lost, or now, when a report came in."""
     if ring.broken_at is None and ring.state is not RingState.PLANNED:
-        ring.broken_at = now
+        lost = [since for node in state.chain_nodes(ring) for since in node.dark_since.values()]
+        ring.broken_at = min(lost, default=now)
+
+
+def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: float) -> None:
     ring.planned = ring.planned and not ring.established
     ring.established = False
     ring.cause = cause

@@ -124,7 +124,7 @@ class RingRecord:
         established: light was proven for the present chain, now or before a restart.
         planned: the change under way is commit-confirmed.
         deadline: when the present step must be done (monotonic seconds).
-        broken_at: when the evidence came that set off the repair under way.
+        broken_at: when the evidence came that set off the repair under way: a report, or light that was lost.
         answered_at: when the last node answered.
     """
 

@@ -1,0 +1,93 @@
+"""The emulator process: plant, hardware socket, control service and hosted agents, started and stopped in order."""
+
+import asyncio
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import grpc.aio
+
+from ringlight.agents.drivers.emulator import emulator_hardware
+from ringlight.emulator.agents import HostedAgents
+from ringlight.emulator.control import EmulatorService
+from ringlight.emulator.emulation import Emulation
+from ringlight.emulator.hardware import HardwareServer
+from ringlight.emulator.plant import Plant
+from ringlight.fabric.spec import FabricSpec
+from ringlight.fabric.wiring import Wiring
+from ringlight.protos.channel import server_options
+from ringlight.protos.serving import add_health_and_reflection, bind, set_serving
+from ringlight.protos.v1 import emulator_pb2, emulator_pb2_grpc
+
+_STOP_GRACE = 1.0  # seconds for calls in progress to end by themselves
+_SERVICES = [emulator_pb2.DESCRIPTOR.services_by_name["EmulatorService"].full_name]
+
+
+async def run_emulator(
+    *,
+    fabric: FabricSpec,
+    controller: str | None,
+    listen: str,
+    socket: Path | None,
+    nodes_per_agent: int,
+    state_dir: Path | None,
+    seed: int,
+    ready: Callable[[str], None],
+) -> None:
+    """Run an emulated fabric until cancelled; cancellation is the orderly way to stop it.
+
+    Args:
+        fabric: what is emulated.
+        controller: ``HOST:PORT`` that the hosted agents dial; None hosts none.
+        listen: ``HOST:PORT`` of the control service.
+        socket: path of the hardware socket; None puts it into a directory that is removed at the end.
+        nodes_per_agent: nodes one hosted agent serves; 0 hosts no agents.
+        state_dir: where hosted agents keep their state; None forgets it at the end.
+        seed: of switching times and jitter.
+        ready: called with one line that names control address and socket, before agents start.
+
+    Raises:
+        RinglightError: an address or the socket cannot be used.
+    """
+    boot = uuid.uuid4().hex[:8]
+    plant = Plant(Wiring(fabric), boot)
+    hardware = HardwareServer(plant, Random(seed))  # noqa: S311 - switching times, no secret
+    async with AsyncExitStack() as exits:
+        scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="ringlight-emulator-")))
+        path = socket or scratch / "hardware.sock"
+        await hardware.start(path)
+        exits.push_async_callback(hardware.stop)
+        agents = None
+        if controller is not None and nodes_per_agent > 0:
+            agents = HostedAgents(
+                plant,
+                controller=controller,
+                hardware=emulator_hardware(path),
+                directory=state_dir or scratch / "agents",
+                nodes_per_agent=nodes_per_agent,
+                boot=boot,
+            )
+        address = await exits.enter_async_context(_serve(Emulation(plant, hardware, agents), listen))
+        ready(f"ready grpc={address} socket={path}")
+        if agents is not None:
+            exits.push_async_callback(agents.stop)
+            agents.start()
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def _serve(emulation: Emulation, listen: str) -> AsyncIterator[str]:
+    server = grpc.aio.server(options=server_options())
+    emulator_pb2_grpc.add_EmulatorServiceServicer_to_server(EmulatorService(emulation), server)
+    health = add_health_and_reflection(server, _SERVICES)
+    bound = bind(server, listen)
+    await server.start()
+    await set_serving(health, _SERVICES, serving=True)
+    try:
+        yield bound
+    finally:
+        await set_serving(health, _SERVICES, serving=False)
+        await server.stop(_STOP_GRACE)

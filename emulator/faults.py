@@ -1,0 +1,253 @@
+"""What can be broken in an emulated fabric, and what is broken now.
+
+A fault is a record that is opened and closed by its own id. Faults overlap: a part is broken as long as at least one
+open fault says so, so the state of a part is always derived from the set and never toggled. The book holds the set;
+it does not know what a fault does to light (`ringlight.emulator.plant`) or to an agent (`ringlight.emulator.agents`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError
+from ringlight.fabric.wiring import HopKey, Wiring
+
+FALLEN_OFF_BUS = 79  # the XID of a GPU fault whose request names none
+LONGEST_DELAY = 3600.0  # seconds; a bundle slower than this is stuck
+HIGHEST_XID = 999
+
+
+class FaultKind(IntEnum):
+    """Ways to break a part. The numbers are those of the wire protocol."""
+
+    GPU_XID = 1
+    GPU_LOST = 2
+    POWER_OFF = 3
+    AGENT_CRASH = 4
+    AGENT_HANG = 5
+    FIBRE_CUT = 6
+    MODULE_DEAD = 7
+    BUNDLE_STUCK = 8
+    BUNDLE_SLOW = 9
+
+    @property
+    def label(self) -> str:
+        """``gpu-xid``: for messages and people."""
+        return self.name.lower().replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRequest:
+    """What somebody asks to break. Fields a kind does not use are ignored.
+
+    Attributes:
+        kind: how it breaks.
+        node: where; for a fibre the lower end of its hop.
+        gpu: number in the node (GPU kinds).
+        xid: the XID a GPU reports; 0 stands for 79.
+        bundle: number in the node (bundle kinds).
+        module: number in the bundle (MODULE_DEAD).
+        distance: of the hop (FIBRE_CUT).
+        delay: seconds added to each switch (BUNDLE_SLOW).
+        id: a name for the fault; empty lets the book choose one.
+    """
+
+    kind: FaultKind
+    node: str
+    gpu: int = 0
+    xid: int = 0
+    bundle: int = 0
+    module: int = 0
+    distance: int = 0
+    delay: float = 0.0
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedFault:
+    """One open fault.
+
+    Attributes:
+        id: unique in the fabric while the fault is open.
+        kind: how it breaks.
+        position: of the node it was injected at.
+        number: which part of the node: GPU or bundle number, hop distance, or 0 for the node and its agent.
+        component: the same for people: ``gpu3``, ``b0.m2``, ``b0``, ``node``, ``agent`` or ``n3+2``.
+        xid: of a GPU_XID, else 0.
+        delay: seconds a BUNDLE_SLOW adds, else 0.
+    """
+
+    id: str
+    kind: FaultKind
+    position: int
+    number: int
+    component: str
+    xid: int = 0
+    delay: float = 0.0
+
+
+PartKey = tuple[FaultKind, int, int]  # (kind, position, number of the part)
+
+
+class FaultBook:
+    """The set of open faults of one fabric."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._open: dict[str, EmulatedFault] = {}
+        self._at: dict[PartKey, dict[str, EmulatedFault]] = {}
+        self._of_node: dict[int, dict[str, EmulatedFault]] = {}
+        self._numbered = 0
+
+    def open(self, request: FaultRequest) -> EmulatedFault:
+        """Add a fault.
+
+        Raises:
+            NotFoundError: the fabric has no such node.
+            InvalidError: the node has no such part, or a value is out of range.
+            ConflictError: a fault of this id is open already.
+        """
+        if request.id in self._open:
+            raise ConflictError(
+                f"a fault with the id {request.id!r} is open already: {self.describe(self._open[request.id])}",
+                hint="repair it first, choose another id, or leave the id out",
+            )
+        position = self._wiring.position(request.node)
+        fault = _BUILDERS[request.kind](self._wiring, request, request.id or self._next_id(), position)
+        self._open[fault.id] = fault
+        self._at.setdefault((fault.kind, fault.position, fault.number), {})[fault.id] = fault
+        self._of_node.setdefault(fault.position, {})[fault.id] = fault
+        return fault
+
+    def close(self, fault_id: str) -> EmulatedFault:
+        """Take a fault out of the set.
+
+        Raises:
+            NotFoundError: no fault of this id is open.
+        """
+        try:
+            fault = self._open.pop(fault_id)
+        except KeyError:
+            raise NotFoundError(f"no fault {fault_id!r} is open", hint=self._hint_of_open()) from None
+        del self._of_node[fault.position][fault_id]
+        key = (fault.kind, fault.position, fault.number)
+        of_part = self._at[key]
+        del of_part[fault_id]
+        if not of_part:
+            del self._at[key]
+        return fault
+
+    def all(self) -> tuple[EmulatedFault, ...]:
+        """Every open fault, in the order in which they were opened."""
+        return tuple(self._open.values())
+
+    def of_node(self, position: int) -> tuple[EmulatedFault, ...]:
+        """The open faults of a node, in the order in which they were opened."""
+        return tuple(self._of_node.get(position, {}).values())
+
+    def at(self, kind: FaultKind, position: int, number: int = 0) -> tuple[EmulatedFault, ...]:
+        """The open faults of one kind at one part."""
+        return tuple(self._at.get((kind, position, number), {}).values())
+
+    def has(self, kind: FaultKind, position: int, number: int = 0) -> bool:
+        """Whether a part is broken in this way."""
+        return (kind, position, number) in self._at
+
+    def describe(self, fault: EmulatedFault) -> str:
+        """``gpu-xid at n3, gpu2``: a fault in words."""
+        return f"{fault.kind.label} at {self._wiring.name(fault.position)}, {fault.component}"
+
+    def _next_id(self) -> str:
+        while True:
+            self._numbered += 1
+            fault_id = f"f{self._numbered}"
+            if fault_id not in self._open:
+                return fault_id
+
+    def _hint_of_open(self) -> str:
+        if not self._open:
+            return "no fault is open at all"
+        first = sorted(self._open)[:8]
+        return "open are " + ", ".join(first) + (" ..." if len(self._open) > len(first) else "")
+
+
+def _check_number(wiring: Wiring, position: int, what: str, number: int, count: int) -> None:
+    if not 0 <= number < count:
+        raise InvalidError(
+            f"node {wiring.name(position)} has no {what}{number}",
+            hint=f"it has {count}, numbered 0 to {count - 1}",
+        )
+
+
+def _gpu_xid(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    _check_number(wiring, position, "GPU ", request.gpu, wiring.spec.gpus)
+    xid = request.xid or FALLEN_OFF_BUS
+    if not 1 <= xid <= HIGHEST_XID:
+        raise InvalidError(f"{xid} is no XID", hint=f"XIDs are numbers from 1 to {HIGHEST_XID}")
+    return EmulatedFault(fault_id, request.kind, position, request.gpu, f"gpu{request.gpu}", xid=xid)
+
+
+def _gpu_lost(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    _check_number(wiring, position, "GPU ", request.gpu, wiring.spec.gpus)
+    return EmulatedFault(fault_id, request.kind, position, request.gpu, f"gpu{request.gpu}")
+
+
+def _power_off(_wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    return EmulatedFault(fault_id, request.kind, position, 0, "node")
+
+
+def _agent(_wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    return EmulatedFault(fault_id, request.kind, position, 0, "agent")
+
+
+def _fibre_cut(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    if wiring.hop(position, request.distance) is None:
+        distances = [key.distance for key in _hops_from(wiring, position)]
+        known = " and ".join(str(distance) for distance in sorted(distances))
+        raise InvalidError(
+            f"no fibre leads from {request.node} over distance {request.distance}",
+            hint=f"fibres from {request.node} go over {known}" if known else f"no fibre begins at {request.node}",
+        )
+    component = wiring.hop_name(HopKey(position, request.distance))
+    return EmulatedFault(fault_id, request.kind, position, request.distance, component)
+
+
+def _hops_from(wiring: Wiring, position: int) -> list[HopKey]:
+    hops = (wiring.hop_at(port) for port in wiring.ports(position))
+    return [hop.key for hop in hops if hop is not None and hop.key.position == position]
+
+
+def _module_dead(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    _check_number(wiring, position, "bundle ", request.bundle, wiring.bundles)
+    modules = wiring.spec.bundles[request.bundle].modules
+    _check_number(wiring, position, f"module b{request.bundle}.m", request.module, modules)
+    component = f"b{request.bundle}.m{request.module}"
+    return EmulatedFault(fault_id, request.kind, position, request.bundle, component)
+
+
+def _bundle_stuck(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    _check_number(wiring, position, "bundle ", request.bundle, wiring.bundles)
+    return EmulatedFault(fault_id, request.kind, position, request.bundle, f"b{request.bundle}")
+
+
+def _bundle_slow(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    _check_number(wiring, position, "bundle ", request.bundle, wiring.bundles)
+    if not 0 < request.delay <= LONGEST_DELAY:
+        raise InvalidError(
+            f"a slow bundle cannot be slow by {request.delay:g} s",
+            hint=f"give a delay above 0 and at most {LONGEST_DELAY:g} seconds",
+        )
+    return EmulatedFault(fault_id, request.kind, position, request.bundle, f"b{request.bundle}", delay=request.delay)
+
+
+_BUILDERS: dict[FaultKind, Callable[[Wiring, FaultRequest, str, int], EmulatedFault]] = {
+    FaultKind.GPU_XID: _gpu_xid,
+    FaultKind.GPU_LOST: _gpu_lost,
+    FaultKind.POWER_OFF: _power_off,
+    FaultKind.AGENT_CRASH: _agent,
+    FaultKind.AGENT_HANG: _agent,
+    FaultKind.FIBRE_CUT: _fibre_cut,
+    FaultKind.MODULE_DEAD: _module_dead,
+    FaultKind.BUNDLE_STUCK: _bundle_stuck,
+    FaultKind.BUNDLE_SLOW: _bundle_slow,
+}

@@ -1,0 +1,87 @@
+"""A fabric of real processes, and somebody who watches it from outside."""
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from ringlight.emulator.observer import Observer, observe
+from ringlight.emulator.stack import Stack, run_stack
+from ringlight.protos.v1 import emulator_pb2 as pb
+from ringlight.protos.v1 import fabric_pb2
+
+# Fast enough for tests; silence still takes a second to be confirmed, so that a loaded machine is not taken for a dead one.
+SETTINGS = {
+    "heartbeat": {"interval": 0.2},
+    "health": {"probation": 0.5, "start_grace": 3.0, "dead_hop_retest": 60.0},
+    "change": {"retry_interval": 0.5},
+}
+
+
+@dataclass
+class Lab:
+    """A running fabric with one job of rings, as a test sees it."""
+
+    stack: Stack
+    observer: Observer
+    nodes: int
+
+    async def ring(self, index: int) -> fabric_pb2.Ring:
+        return (await self.observer.rings())[index]
+
+    async def generations(self) -> dict[str, int]:
+        """By node, the generation of the last table wanted there: it grows with every command."""
+        reply = await self.observer.fabric.ListNodes(fabric_pb2.ListNodesRequest())
+        return {node.name: node.generation for node in reply.nodes}
+
+    async def node(self, name: str) -> fabric_pb2.Node:
+        reply = await self.observer.fabric.ListNodes(fabric_pb2.ListNodesRequest())
+        return next(node for node in reply.nodes if node.name == name)
+
+    async def fail(self, kind: "pb.FaultKind.ValueType", node: str, **details) -> pb.EmulatedFault:
+        return await self.observer.emulator.Inject(pb.InjectRequest(kind=kind, node=node, **details))
+
+    async def repair(self, fault: pb.EmulatedFault) -> None:
+        await self.observer.emulator.Repair(pb.RepairRequest(id=fault.id))
+
+    async def verdict(self, node: str, verdict: str, *, after: int = 0) -> fabric_pb2.Event:
+        """Wait until a node gets this verdict."""
+        return await self.observer.until(
+            lambda e: e.kind == "verdict" and e.subject == node and e.data["verdict"] == verdict, after=after
+        )
+
+    async def event(self, kind: str, subject: str, *, after: int = 0) -> fabric_pb2.Event:
+        return await self.observer.until(lambda e: e.kind == kind and e.subject == subject, after=after)
+
+    async def assert_light_is_plan(self, rings: int) -> None:
+        comparison = await self.observer.compare()
+        assert comparison.equal, comparison.lit ^ comparison.planned
+        assert len(comparison.planned) == rings
+        fabric = await self.observer.settled()
+        assert fabric.invariant_violations == 0
+
+    def others(self, before: dict[str, int], after: dict[str, int], *rings: fabric_pb2.Ring) -> dict[str, int]:
+        """Nodes outside these rings and not spares whose generation grew: must be empty."""
+        concerned = {node for ring in rings for node in ring.nodes}
+        return {name: after[name] for name in before if after[name] != before[name] and name not in concerned}
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Starts a lab: `async with lab() as running`."""
+
+    @asynccontextmanager
+    async def start(*, nodes: int = 20, rings: int = 3, tp: int = 16, k: int = 2, **more):
+        fabric = {"name": "lab", "k": k, "gpus": 4, "nodes": {"count": nodes}}
+        async with (
+            run_stack(tmp_path / "lab", fabric, settings=SETTINGS, **more) as stack,
+            observe(stack.controller, stack.emulator) as observer,
+        ):
+            running = Lab(stack, observer, nodes)
+            await observer.all_connected(nodes)
+            if rings:
+                await observer.fabric.SubmitJob(fabric_pb2.SubmitJobRequest(name="train", rings=rings, tp=tp))
+                await running.assert_light_is_plan(rings)
+            yield running
+
+    return start
