@@ -40,7 +40,7 @@ from ringlight.controller.engine.events import (
 )
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.operator import release, submit
-from ringlight.controller.engine.progress import advance, take_answer, time_out
+from ringlight.controller.engine.progress import advance, give_up_on, take_answer, time_out
 from ringlight.controller.engine.repair import Change, apply_plan, plan_job
 from ringlight.controller.engine.restore import restore
 from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
@@ -71,6 +71,7 @@ class Engine:
     def __init__(self, wiring: Wiring, settings: Settings) -> None:
         self.state = State(wiring, settings)
         self._wake: float | None = None
+        self._settled = True
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event in and return what follows from it.
@@ -92,11 +93,19 @@ class Engine:
         self._plan(self._look_at_rings(now), change, now)
         self._look_at_rings(now)  # a ring that was just laid may be in place already
         self._let_out(event, change)
+        self._tell_when_settled()
         if state.agenda.next != self._wake:
             self._wake = state.agenda.next
             state.emit(WakeAt(self._wake))
         effects, state.effects = state.effects, []
         return sorted(effects, key=lambda effect: _ORDER[type(effect)])
+
+    def _tell_when_settled(self) -> None:
+        """One event when the last change has come to rest: whoever waits for that need not ask again and again."""
+        settled = self.state.settled
+        if settled and not self._settled:
+            self.state.tell("settled", self.state.wiring.spec.name, f"at rest in generation {self.state.generation}")
+        self._settled = settled
 
     def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901, PLR0912 - one case an event
         state = self.state
@@ -162,7 +171,8 @@ class Engine:
                 state.capacity_grew = True
             case "park":
                 node = state.node(name)
-                node.unanswered = node.unanswered or node.answered < node.generation
+                if node.position in state.owing:
+                    give_up_on(state, node)
                 park(state, node, change, now)
 
     def _judge_nodes(self, now: float) -> None:

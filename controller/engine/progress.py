@@ -27,6 +27,7 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
         state.tell("reverted", node.name, f"returned to its former circuits: {answer.transaction} was not confirmed")
     if answer.generation != node.generation:
         return
+    state.owing.discard(node.position)
     if answer.code in _REFUSALS:
         node.unanswered = True
         state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")
@@ -49,6 +50,12 @@ def _learn_findings(state: State, node: NodeRecord, answer: Applied, now: float)
         elif node.findings.pop(finding, None) is not None:
             node.well_since = now
             state.tell("fault-closed", node.name, f"b{bundle} switches again", id=finding)
+
+
+def give_up_on(state: State, node: NodeRecord) -> None:
+    """A node did not answer in time: plan without it until it speaks for itself."""
+    node.unanswered = True
+    state.owing.discard(node.position)
 
 
 def advance(state: State, ring: RingRecord, now: float) -> None:
@@ -108,7 +115,7 @@ def time_out(state: State, ring: RingRecord, now: float) -> None:
     if ring.state is RingState.SWITCHING:
         for node in state.chain_nodes(ring):
             if not node.in_place:
-                node.unanswered = True
+                give_up_on(state, node)
                 state.tell("no-answer", node.name, f"no answer to generation {node.generation} in time")
     elif ring.state is RingState.VERIFYING:
         for hop in dark_hops(state, ring):

@@ -176,6 +176,7 @@ def command(state: State, node: NodeRecord, change: Change, now: float) -> None:
     node.dark_since.clear()
     node.drift = 0
     if node.session:
+        state.owing.add(node.position)
         ring = state.rings.get(node.ring)
         revert_after = state.settings.change.revert_after if ring is not None and ring.planned else 0.0
         change.commands.append(

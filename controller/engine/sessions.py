@@ -62,6 +62,7 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     node.observed = hello.circuits
     node.answered = node.generation
     node.unanswered = False
+    state.owing.discard(node.position)
     _take_faults(state, node, hello.faults, now)
     node.light.clear()
     note_light(state, node, hello.light, now)
@@ -130,5 +131,6 @@ def lose(state: State, session: str, reason: str) -> None:
     for name in record.nodes:
         node = state.node(name)
         node.session = ""
+        state.owing.discard(node.position)
         state.dirty_nodes.add(node.position)
     state.tell("agent-lost", record.agent, reason, nodes=" ".join(record.nodes))

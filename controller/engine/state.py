@@ -30,6 +30,9 @@ class RingState(StrEnum):
     RELEASED = "RELEASED"  # its job is over
 
 
+IN_FLIGHT = frozenset({RingState.SWITCHING, RingState.VERIFYING})
+
+
 class JobState(StrEnum):
     """How a job fares."""
 
@@ -206,11 +209,17 @@ class State:
         self.dead_hops: dict[HopKey, float] = {}
         self.open = False  # absence may be reasoned about: see engine
         self.capacity_grew = False  # something that a waiting ring could use has become free
+        self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
         self.dirty_nodes: set[int] = set()  # to be judged in this step
         self.dirty_rings: set[str] = set()  # to be looked at in this step
         self.agenda = Agenda()
         self.history = History()
         self.effects: list[Effect] = []
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is in flight: no ring is being changed, and no agent owes an answer."""
+        return not self.owing and not any(ring.state in IN_FLIGHT for ring in self.rings.values())
 
     def node(self, name: str) -> NodeRecord:
         """A node by name; raises `NotFoundError`."""

@@ -10,8 +10,6 @@ from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.circuits import CircuitTable, Fault
 from ringlight.fabric.rings import gpu_order
 
-IN_FLIGHT = (RingState.SWITCHING, RingState.VERIFYING)
-
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
@@ -98,7 +96,7 @@ def view_fabric(state: State, now: float) -> FabricView:
         gpus_per_node=spec.gpus,
         epoch=state.epoch,
         generation=state.generation,
-        settled=_is_settled(state),
+        settled=state.settled,
         verdicts={verdict.value: verdicts[verdict.value] for verdict in Verdict},
         ring_states=_count_states(state),
         spares=sum(_is_spare(state, node, now) for node in state.nodes),
@@ -110,13 +108,6 @@ def view_fabric(state: State, now: float) -> FabricView:
         longest_bypass=max((hop.key.distance for ring in active for hop in ring.hops), default=0),
         sessions=len(state.sessions),
         abnormal={node.name: node.verdict.value for node in state.nodes if node.verdict is not Verdict.HEALTHY},
-    )
-
-
-def _is_settled(state: State) -> bool:
-    """No ring is being changed, and no agent that could answer still owes an answer."""
-    return not any(ring.state in IN_FLIGHT for ring in state.rings.values()) and not any(
-        node.session and node.answered < node.generation and not node.unanswered for node in state.nodes
     )
 
 

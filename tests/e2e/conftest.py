@@ -10,7 +10,7 @@ from ringlight.emulator.stack import Stack, run_stack
 from ringlight.protos.v1 import emulator_pb2 as pb
 from ringlight.protos.v1 import fabric_pb2
 
-# Fast enough for tests; silence still takes a second to be confirmed, so that a loaded machine is not taken for a dead one.
+# Fast enough for tests. Silence still takes a second to be confirmed: a loaded machine is not a dead one.
 SETTINGS = {
     "heartbeat": {"interval": 0.2},
     "health": {"probation": 0.5, "start_grace": 3.0, "dead_hop_retest": 60.0},
@@ -60,10 +60,10 @@ class Lab:
         fabric = await self.observer.settled()
         assert fabric.invariant_violations == 0
 
-    def others(self, before: dict[str, int], after: dict[str, int], *rings: fabric_pb2.Ring) -> dict[str, int]:
-        """Nodes outside these rings and not spares whose generation grew: must be empty."""
-        concerned = {node for ring in rings for node in ring.nodes}
-        return {name: after[name] for name in before if after[name] != before[name] and name not in concerned}
+    async def commands_to(self, rings: list[fabric_pb2.Ring]) -> dict[str, int]:
+        """The generations of the nodes of some rings; equal before and after means that none got a command."""
+        generations = await self.generations()
+        return {node: generations[node] for ring in rings for node in ring.nodes}
 
 
 @pytest.fixture
