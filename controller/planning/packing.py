@@ -66,6 +66,8 @@ def pack(terrain: Terrain, reach: Reach, wanted: int, survivors: Sequence[Chain]
 
 def room(terrain: Terrain, reach: Reach, stretch: Stretch) -> int:
     """How many new rings fit into a free stretch."""
+    if stretch.last - stretch.first + 1 < reach.nodes:
+        return 0  # most stretches between rings are a spare or two wide
     count, position = 0, stretch.first
     while (end := _earliest_end(terrain, reach, position, stretch.last)) is not None:
         count, position = count + 1, end + 1

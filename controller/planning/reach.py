@@ -17,21 +17,21 @@ class Reach:
     """Shortest chains of `nodes` nodes on a terrain."""
 
     def __init__(self, terrain: Terrain, nodes: int) -> None:
+        self.nodes = nodes
         self._terrain = terrain
-        self._nodes = nodes
         self._lengths: dict[tuple[int, int, int], int | None] = {}
 
     def length(self, first: int) -> int | None:
         """How many positions further the shortest chain from `first` ends, or None when there is none."""
         if not self._terrain.usable(first):
             return None
-        length = self._length(first, _OPEN, self._nodes - 1)
+        length = self._length(first, _OPEN, self.nodes - 1)
         return length if length is not None and length < self._terrain.size else None
 
     def chain(self, first: int) -> Chain:
         """The shortest chain from `first`; among equally short ones, the one with the shortest first hops."""
         chain, entered, position = [first], _OPEN, first
-        for left in range(self._nodes - 1, 0, -1):
+        for left in range(self.nodes - 1, 0, -1):
             rest = self._length(position, entered, left)
             for step in self._terrain.steps(position):
                 target = self._terrain.wrap(position + step.distance)
