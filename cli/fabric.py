@@ -56,7 +56,7 @@ def _table(described: dict[str, Any]) -> Group:
     for fibre in described["fibres"]:
         for here, there in ((fibre["from"], fibre["to"]), (fibre["to"], fibre["from"])):
             node, _, port = here.partition("/")
-            leading[node].append(f"{port}→{there}")
+            leading[node].append(f"{port}->{there}")
     nodes = listing(
         ("POSITION", "NODE", "RACK", "FIBRES"),
         [

@@ -19,9 +19,12 @@ def chain_hops(wiring: Wiring, chain: Sequence[int]) -> tuple[Hop, ...]:
     """The hops of a chain, in chain order.
 
     Raises:
-        InvalidError: two neighbours of the chain are joined by no fibre, or a node would have to enter and leave
-            through the same bundle.
+        InvalidError: two neighbours of the chain are joined by no fibre, a node would have to enter and leave
+            through the same bundle, or a node is in the chain twice.
     """
+    if len(set(chain)) < len(chain):
+        twice = next(node for index, node in enumerate(chain) if node in chain[:index])
+        raise InvalidError(f"{wiring.name(twice)} is in the chain twice")
     hops = []
     for first, second in pairwise(chain):
         hop = wiring.hop_between(first, second)

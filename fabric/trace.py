@@ -47,12 +47,13 @@ def trace(
         dead_fibres: hops whose fibre is cut.
         dead_bundles: (position, bundle) with a dead module: carries nothing on any path, loopback included.
     """
-    links = _links(wiring, tables, frozenset(dead_nodes), frozenset(dead_fibres), frozenset(dead_bundles))
+    without_power = frozenset(dead_nodes)
+    links = _links(wiring, tables, without_power, frozenset(dead_fibres), frozenset(dead_bundles))
     gpus = wiring.spec.gpus
     alive = [
         (position * gpus + gpu) * 2
         for position in range(wiring.size)
-        if position not in dead_nodes
+        if position not in without_power
         for gpu in range(gpus)
     ]
     seen: set[int] = set()

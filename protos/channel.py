@@ -21,6 +21,8 @@ def client_options() -> Options:
         ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.max_receive_message_length", _LARGEST_MESSAGE),
+        # The controller is in the same room: a proxy for the web, set in the environment, is not on the way to it.
+        ("grpc.enable_http_proxy", 0),
         # How soon gRPC itself tries a refused connection again; our own backoff sits on top and has the say.
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.min_reconnect_backoff_ms", 100),

@@ -69,11 +69,15 @@ def fault_to(fault: Fault) -> pb.Fault:
 
 
 def inventory_from(message: pb.Inventory) -> Inventory:
-    """A node's inventory from its message."""
+    """A node's inventory from its message. Ports with nothing plugged in may be left out or have an empty peer."""
     return Inventory(
         gpus=message.gpus,
         bundles=tuple(
-            BundleInventory(bundle.edge, bundle.modules, {path_from(port.path): port.peer for port in bundle.ports})
+            BundleInventory(
+                bundle.edge,
+                bundle.modules,
+                {path_from(port.path): port.peer for port in bundle.ports if port.peer},
+            )
             for bundle in message.bundles
         ),
     )

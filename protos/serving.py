@@ -6,17 +6,24 @@ from grpc_reflection.v1alpha import reflection
 
 from ringlight.fabric.errors import InvalidError
 
+_PORT_MAX = 65_535
+
 
 def split_address(address: str) -> tuple[str, int]:
-    """Read ``HOST:PORT``; port 0 lets the system choose.
+    """Read ``HOST:PORT``, or ``[HOST]:PORT`` for an IPv6 address; port 0 lets the system choose.
 
     Raises:
         InvalidError: it is not of that form.
     """
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdecimal():
-        raise InvalidError(f"{address!r} is not an address", hint="write HOST:PORT, such as 127.0.0.1:7400")
-    return host.strip("[]"), int(port)
+    host, _, port = address.rpartition(":")
+    bare = host.removeprefix("[").removesuffix("]")
+    # gRPC takes the port modulo 65536, and the last part of a bare IPv6 address for the port.
+    is_host = bool(bare) and host in ((f"[{bare}]",) if ":" in bare else (bare, f"[{bare}]"))
+    if not is_host or not (port.isascii() and port.isdecimal()) or int(port) > _PORT_MAX:
+        raise InvalidError(
+            f"{address!r} is not an address", hint="write HOST:PORT, such as 127.0.0.1:7400 or [::1]:7400"
+        )
+    return bare, int(port)
 
 
 def bind(server: grpc.aio.Server, address: str) -> str:
@@ -26,12 +33,13 @@ def bind(server: grpc.aio.Server, address: str) -> str:
         InvalidError: the address cannot be listened on.
     """
     host, _ = split_address(address)
+    shown = f"[{host}]" if ":" in host else host
     try:
         port = server.add_insecure_port(address)
     except RuntimeError as error:
         hint = "is another one running there? choose another address"
         raise InvalidError(f"cannot listen on {address}", hint=hint) from error
-    return f"{host}:{port}"
+    return f"{shown}:{port}"
 
 
 def add_health_and_reflection(server: grpc.aio.Server, services: list[str]) -> health.aio.HealthServicer:

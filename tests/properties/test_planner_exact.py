@@ -1,6 +1,6 @@
 """The planner against exhaustive search: on small fabrics it finds the most rings and keeps the most of them."""
 
-from functools import cache
+from collections.abc import Callable
 from itertools import combinations, pairwise
 
 from hypothesis import given, settings
@@ -10,23 +10,7 @@ from ringlight.controller.planning.planner import RingPlan, RingRequest, plan_ri
 from ringlight.controller.planning.terrain import Chain, Terrain
 from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.rings import chain_hops
-from ringlight.fabric.spec import FabricSpec, NodeSpec, default_bundles, default_port_map, fibres_of_port_map
 from ringlight.fabric.wiring import HopKey, Wiring
-
-
-@cache
-def wiring_of(nodes: int, k: int, closed: bool) -> Wiring:
-    return Wiring(
-        FabricSpec(
-            name="small",
-            k=k,
-            closed=closed,
-            gpus=4,
-            bundles=default_bundles(k, 4),
-            nodes=tuple(NodeSpec(f"n{position}") for position in range(nodes)),
-            fibres=fibres_of_port_map(default_port_map(k), nodes, closed=closed),
-        )
-    )
 
 
 def covered(wiring: Wiring, chain: Chain) -> frozenset[int]:
@@ -88,11 +72,13 @@ def best(candidates: list[frozenset[int]], survivors: list[frozenset[int]], want
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[Wiring, int, set[int], set[HopKey], list[Chain], int, set[int]]:
+def problems(
+    draw: st.DrawFn, make_wiring: Callable[..., Wiring]
+) -> tuple[Wiring, int, set[int], set[HopKey], list[Chain], int, set[int]]:
     k = draw(st.integers(1, 4))
     closed = draw(st.booleans())
     size = draw(st.integers(2 * k + 1 if closed else 2, 10))
-    wiring = wiring_of(size, k, closed)
+    wiring = make_wiring(size, k, closed=closed)
     nodes = draw(st.integers(1, min(4, size)))
     down = draw(st.sets(st.integers(0, size - 1), max_size=size // 2))
     dead = draw(st.sets(st.sampled_from(sorted(hop.key for hop in wiring.hops)), max_size=3)) if size > 1 else set()
@@ -108,9 +94,9 @@ def problems(draw: st.DrawFn) -> tuple[Wiring, int, set[int], set[HopKey], list[
 
 
 @settings(max_examples=400, deadline=None)
-@given(problems())
-def test_most_rings_and_most_survivors(problem):
-    wiring, nodes, down, dead, existing, wanted, barred = problem
+@given(st.data())
+def test_most_rings_and_most_survivors(make_wiring, data):
+    wiring, nodes, down, dead, existing, wanted, barred = data.draw(problems(make_wiring))
     survivors = [chain for chain in existing if stands(wiring, chain, down, dead)]
     broken = [chain for chain in existing if chain not in survivors]
     terrain = Terrain(

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 import pytest
-from ringlight.fabric.trace import canonical_cycle
 
 from ringlight.controller.engine.effects import (
     Answer,
@@ -54,20 +53,9 @@ from ringlight.emulator.plant import (
 )
 from ringlight.fabric.circuits import Fault, FaultClass, digest
 from ringlight.fabric.inventory import inventory_of
-from ringlight.fabric.spec import FabricSpec, NodeSpec, default_bundles, default_port_map, fibres_of_port_map
+from ringlight.fabric.spec import FabricSpec
+from ringlight.fabric.trace import canonical_cycle
 from ringlight.fabric.wiring import Wiring
-
-
-def make_spec(nodes: int = 16, k: int = 2, gpus: int = 4, *, closed: bool = True) -> FabricSpec:
-    return FabricSpec(
-        name="test",
-        k=k,
-        closed=closed,
-        gpus=gpus,
-        bundles=default_bundles(k, gpus),
-        nodes=tuple(NodeSpec(f"n{position}") for position in range(nodes)),
-        fibres=fibres_of_port_map(default_port_map(k), nodes, closed=closed),
-    )
 
 
 class World:
@@ -309,7 +297,7 @@ class World:
 
 
 @pytest.fixture
-def make_world() -> Callable[..., World]:
+def make_world(make_spec: Callable[..., FabricSpec]) -> Callable[..., World]:
     def make(nodes: int = 16, k: int = 2, gpus: int = 4, *, closed: bool = True, probation: float = 600.0) -> World:
         return World(make_spec(nodes, k, gpus, closed=closed), Settings(health=HealthSettings(probation=probation)))
 

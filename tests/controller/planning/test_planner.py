@@ -9,24 +9,9 @@ import pytest
 from ringlight.controller.planning.planner import RingRequest, plan_rings
 from ringlight.controller.planning.terrain import Terrain
 from ringlight.fabric.rings import chain_hops, chain_tables
-from ringlight.fabric.spec import FabricSpec, NodeSpec, default_bundles, default_port_map, fibres_of_port_map
-from ringlight.fabric.wiring import HopKey, Wiring
+from ringlight.fabric.wiring import HopKey
 
 VECTORS = FilePath(__file__).parents[4] / "shared" / "vectors" / "placement.json"
-
-
-def make_wiring(nodes: int, k: int, *, closed: bool = True, gpus: int = 4) -> Wiring:
-    return Wiring(
-        FabricSpec(
-            name="test",
-            k=k,
-            closed=closed,
-            gpus=gpus,
-            bundles=default_bundles(k, gpus),
-            nodes=tuple(NodeSpec(f"n{position}") for position in range(nodes)),
-            fibres=fibres_of_port_map(default_port_map(k), nodes, closed=closed),
-        )
-    )
 
 
 def make_terrain(wiring, *, down=(), barred=(), dead=(), chains=()):
@@ -49,14 +34,14 @@ def repair(wiring, *, chains, broken, rings=None, **terrain):
     return plan_rings(make_terrain(wiring, chains=chains, **terrain), request)
 
 
-def test_a_ring_takes_the_spare_beside_it_and_leaves_all_others():
+def test_a_ring_takes_the_spare_beside_it_and_leaves_all_others(make_wiring):
     chains = [(0, 1, 2, 3), (5, 6, 7, 8), (10, 11, 12, 13)]
     plan = repair(make_wiring(16, 2), chains=chains, broken=[chains[1]], down={6})
     assert plan.kept == (chains[0], chains[2])
     assert plan.placed in {((4, 5, 7, 8),), ((5, 7, 8, 9),)}
 
 
-def test_among_equal_spares_the_one_with_fewest_switches_is_taken():
+def test_among_equal_spares_the_one_with_fewest_switches_is_taken(make_wiring):
     wiring = make_wiring(20, 2)
     chains = [(4, 5, 6, 7)]
     plan = repair(wiring, chains=chains, broken=chains, down={7})
@@ -64,7 +49,7 @@ def test_among_equal_spares_the_one_with_fewest_switches_is_taken():
     assert plan.placed == ((4, 5, 6, 8),)
 
 
-def test_an_idle_stretch_is_preferred_to_moving_a_ring_that_works():
+def test_an_idle_stretch_is_preferred_to_moving_a_ring_that_works(make_wiring):
     chains = [(0, 1, 2, 3), (4, 5, 6, 7)]
     plan = repair(make_wiring(20, 2, closed=False), chains=chains, broken=[chains[0]], down={1})
     assert plan.kept == (chains[1],)
@@ -72,7 +57,7 @@ def test_an_idle_stretch_is_preferred_to_moving_a_ring_that_works():
     assert plan.placed[0][0] >= 8
 
 
-def test_a_ring_that_works_moves_only_when_a_ring_would_be_lost_otherwise():
+def test_a_ring_that_works_moves_only_when_a_ring_would_be_lost_otherwise(make_wiring):
     chains = [(0, 1, 2, 3), (4, 5, 6, 7)]
     plan = repair(make_wiring(9, 2, closed=False), chains=chains, broken=[chains[0]], down={1})
     assert plan.moved == (chains[1],)
@@ -80,26 +65,26 @@ def test_a_ring_that_works_moves_only_when_a_ring_would_be_lost_otherwise():
     assert "otherwise a ring would be lost" in plan.reasons[0]
 
 
-def test_a_pinned_job_loses_a_ring_rather_than_move_one():
+def test_a_pinned_job_loses_a_ring_rather_than_move_one(make_wiring):
     chains = [(0, 1, 2, 3), (4, 5, 6, 7)]
     terrain = make_terrain(make_wiring(9, 2, closed=False), chains=chains, down={1})
     plan = plan_rings(terrain, RingRequest(4, 2, (chains[1],), (chains[0],), pinned=True))
     assert (plan.kept, plan.moved, plan.placed) == ((chains[1],), (), ())
 
 
-def test_rings_of_other_jobs_are_neither_used_nor_passed_over():
+def test_rings_of_other_jobs_are_neither_used_nor_passed_over(make_wiring):
     chains = [(0, 1, 2)]
     plan = repair(make_wiring(10, 2, closed=False), chains=chains, broken=chains, down={1}, barred={3, 4, 5, 6})
     assert plan.placed == ((7, 8, 9),)
 
 
-def test_k_unusable_nodes_in_a_row_break_the_order():
+def test_k_unusable_nodes_in_a_row_break_the_order(make_wiring):
     plan = plan_rings(make_terrain(make_wiring(8, 2, closed=False), down={3, 4}), RingRequest(nodes=4, rings=1))
     assert plan.rings == 0
     assert plan.reasons
 
 
-def test_the_same_bundle_cannot_be_entered_and_left():
+def test_the_same_bundle_cannot_be_entered_and_left(make_wiring):
     """K=3, default map: entering over distance 3 and leaving over distance 3 needs one bundle twice."""
     wiring = make_wiring(7, 3, closed=False)
     terrain = make_terrain(wiring, down={1, 2, 4, 5})
@@ -107,13 +92,13 @@ def test_the_same_bundle_cannot_be_entered_and_left():
     assert plan_rings(terrain, RingRequest(nodes=2, rings=1)).rings == 1
 
 
-def test_a_dead_hop_is_not_used():
+def test_a_dead_hop_is_not_used(make_wiring):
     wiring = make_wiring(3, 1, closed=True)
     plan = plan_rings(make_terrain(wiring, dead={HopKey(1, 1)}), RingRequest(nodes=3, rings=1))
     assert plan.placed == ((2, 0, 1),)
 
 
-def test_spares_are_left_between_the_rings_of_a_new_job():
+def test_spares_are_left_between_the_rings_of_a_new_job(make_wiring):
     plan = plan_rings(make_terrain(make_wiring(20, 2, closed=False)), RingRequest(nodes=4, rings=4))
     used = {position for chain in plan.placed for position in chain}
     spares = sorted(set(range(20)) - used)
@@ -122,19 +107,19 @@ def test_spares_are_left_between_the_rings_of_a_new_job():
     assert max(b - a for a, b in pairwise(spares)) <= 6
 
 
-def test_a_job_that_asks_for_all_gets_all_even_when_spares_would_like_room():
+def test_a_job_that_asks_for_all_gets_all_even_when_spares_would_like_room(make_wiring):
     plan = plan_rings(make_terrain(make_wiring(16, 2)), RingRequest(nodes=4, rings=4))
     assert plan.rings == 4
 
 
-def test_planning_is_deterministic():
+def test_planning_is_deterministic(make_wiring):
     chains = [(0, 1, 2, 3), (4, 5, 6, 7), (9, 10, 11, 12)]
     plans = [repair(make_wiring(16, 2), chains=chains, broken=[chains[0]], down={2, 8}) for _ in range(3)]
     assert plans[0] == plans[1] == plans[2]
 
 
 @pytest.mark.skipif(not VECTORS.exists(), reason="the shared placement vectors are not on this machine")
-def test_shared_placement_vectors():
+def test_shared_placement_vectors(make_wiring):
     cases = json.loads(VECTORS.read_text())
     for number, case in enumerate(cases):
         wiring = make_wiring(case["nodes"], case["k"], closed=case["closed"])
