@@ -1,7 +1,8 @@
 """The agent: keeps the hardware of its nodes open and a session with the controller running, until it is cancelled.
 
 Losing the controller changes nothing: nodes keep their circuits, and the agent dials again with jittered pauses.
-Stopping changes nothing either.
+Stopping changes nothing either. A node whose hardware does not answer is left out, and the agent says hello anew when
+it is back; an agent with no hardware at all says goodbye and waits.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from ringlight.agents.session import DuplicateAgentError, Session
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.fabric.errors import UnavailableError
+from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.v1 import agent_pb2 as pb
 
 _log = logging.getLogger(__name__)
@@ -63,7 +65,7 @@ class Agent:
         self._on_welcome = on_welcome
         self._backoff = Backoff(rng, first=self._settings.backoff_first, cap=self._settings.backoff_cap)
         self._session: Session | None = None
-        self._returned = asyncio.Event()
+        self._changed = asyncio.Event()
         self._nodes = [
             ServedNode(
                 name,
@@ -73,7 +75,7 @@ class Agent:
                 settings=self._settings,
                 rng=rng,
                 report=self._report,
-                on_return=self._returned.set,
+                on_change=self._hardware_changed,
             )
             for name, (driver, gpus) in hardware.items()
         ]
@@ -85,24 +87,20 @@ class Agent:
             AgentRefusedError: the controller will never accept this agent as it is.
             DuplicateAgentError: another agent of this id, or for one of these nodes, stays alive.
         """
-        serving = [asyncio.create_task(node.serve(), name=f"serve {node.name}") for node in self._nodes]
         try:
-            for node in self._nodes:
-                await node.tried.wait()
-            await self._keep_session()
+            await until_first_ends(self._keep_session(), *(node.serve() for node in self._nodes))
         finally:
-            for task in serving:
-                task.cancel()
-            await asyncio.gather(*serving, return_exceptions=True)
             await self._save_fence()
 
     async def _keep_session(self) -> None:
         """One session after another."""
+        for node in self._nodes:
+            await node.tried.wait()
         loop = asyncio.get_running_loop()
         duplicate_since: float | None = None
         while True:
             await self._some_hardware()
-            self._returned.clear()
+            began = loop.time()
             self._session = session = Session(
                 agent=self._identity.agent,
                 boot=self._identity.boot,
@@ -110,50 +108,55 @@ class Agent:
                 nodes=self._nodes,
                 fences=self._fences,
                 settings=self._settings,
+                on_welcome=self._on_welcome,
             )
             try:
-                await self._run_session(session)
+                await until_first_ends(session.run(self._dial), self._until_outdated(session))
                 _log.info("the session ended")
             except DuplicateAgentError as error:
-                duplicate_since = duplicate_since or loop.time()
+                duplicate_since = loop.time() if duplicate_since is None else duplicate_since
                 if loop.time() - duplicate_since > self._settings.duplicate_patience:
                     raise
                 _log.warning("%s; trying again for a while", error)
             except UnavailableError as error:
-                _log.warning("%s", error)
-            if session.welcomed.is_set():
-                self._backoff.reset()
                 duplicate_since = None
+                _log.warning("%s", error)
+            if session.welcomed:
+                duplicate_since = None
+                if loop.time() - began >= self._settings.backoff_cap:
+                    self._backoff.reset()
             await asyncio.sleep(self._backoff.next())
 
-    async def _run_session(self, session: Session) -> None:
-        """A session, ended early when hardware came back that its hello did not speak of."""
-        running = asyncio.create_task(session.run(self._dial), name="session")
-        welcomed = asyncio.create_task(self._tell_welcome(session), name="welcome")
-        returned = asyncio.create_task(self._returned.wait(), name="hardware returned")
-        try:
-            await asyncio.wait({running, returned}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (welcomed, returned, running):
-                task.cancel()
-            await asyncio.gather(running, welcomed, returned, return_exceptions=True)
-        if not running.cancelled():
-            running.result()
-
-    async def _tell_welcome(self, session: Session) -> None:
-        await session.welcomed.wait()
-        self._on_welcome()
+    async def _until_outdated(self, session: Session) -> None:
+        """Wait until a session no longer speaks for the hardware that answers, and note why it must end."""
+        while True:
+            self._changed.clear()
+            answering = {node.name for node in self._nodes if node.identity is not None}
+            back = sorted(answering - session.introduced) if session.greeted else []
+            if back:
+                session.goodbye = f"says hello anew: the hardware of {', '.join(back)} is back"
+                return
+            if not answering:
+                session.goodbye = "no hardware answers any more"
+                return
+            await self._changed.wait()
 
     async def _some_hardware(self) -> None:
         """Wait until at least one node's hardware is open: an agent that serves nothing has nothing to say."""
         while all(node.identity is None for node in self._nodes):
-            await self._returned.wait()
-            self._returned.clear()
+            self._changed.clear()
+            await self._changed.wait()
 
-    def _report(self, message: pb.AgentMessage) -> None:
+    def _hardware_changed(self, node: str) -> None:
+        """A node's hardware answers, or has stopped to."""
+        if self._session is not None and all(one.identity is None for one in self._nodes if one.name == node):
+            self._session.introduced.discard(node)
+        self._changed.set()
+
+    def _report(self, node: str, message: pb.AgentMessage) -> None:
         """Pass a report on; without a session, the next hello carries it."""
-        if self._session is not None and self._session.introduced:
-            self._session.outbox.put(message)
+        if self._session is not None:
+            self._session.report(node, message)
 
     async def _save_fence(self) -> None:
         try:

@@ -6,6 +6,7 @@ last confirmed table and goes back to it when nobody confirms in time: the only 
 """
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,8 +16,12 @@ from ringlight.agents.ports import CircuitDriver, Readout, SwitchOutcome
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.fabric.circuits import CircuitTable, Path
-from ringlight.fabric.errors import UnavailableError
+from ringlight.fabric.errors import RinglightError, UnavailableError
 from ringlight.fabric.inventory import Inventory
+
+_log = logging.getLogger(__name__)
+
+_UNREADABLE = "the hardware does not answer when it is read"
 
 
 class ApplyCode(IntEnum):
@@ -42,6 +47,9 @@ class BundleCode(IntEnum):
     NOT_TRIED = 5
 
 
+_WRONG = (BundleCode.STUCK, BundleCode.TIMEOUT)
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """Bring a node to a table.
@@ -64,7 +72,7 @@ class Outcome:
 
     Attributes:
         readout: of the hardware after it; None when it could not be read.
-        switch_seconds: the slowest optical switch among the bundles.
+        switch_seconds: from the first write to the last read back.
     """
 
     command: Command
@@ -91,25 +99,27 @@ class Executor:
         self._confirmed: CircuitTable = ()
 
     async def apply(self, command: Command) -> Outcome:
-        """Carry out a command from the controller.
-
-        Raises:
-            UnavailableError: the fence cannot be written, so the command must not be obeyed.
-        """
-        refusal = self._fences.fence.refusal(node=command.node, epoch=command.epoch, generation=command.generation)
+        """Carry out a command from the controller, or refuse it; even a refused one shows which epoch there is."""
+        try:
+            await self._fences.see(command.epoch)
+        except UnavailableError as error:
+            return self._not_tried(command, ApplyCode.FAILED, await self._try_read(), str(error))
+        refusal = self._refusal(command)
         if refusal is not None:
             return await self._refused(command, refusal)
         if not self._fits(command.table):
             text = f"this node takes {len(self._inventory.bundles)} bundles, and only paths that are cabled"
-            return Outcome(command, ApplyCode.BAD_TABLE, {}, await self._try_read(), reason=text)
-        await self._fences.see(command.epoch)
+            return self._not_tried(command, ApplyCode.BAD_TABLE, await self._try_read(), text)
         before = await self._try_read()
-        if command.revert_after > 0:
-            if self.unconfirmed is None and before is not None:
-                self._confirmed = before.circuits
-            self.unconfirmed = command
-        else:
-            self.unconfirmed = None
+        if before is None:
+            return self._unreadable(command)
+        refusal = self._refusal(command)  # another controller may have been heard while we waited
+        if refusal is not None:
+            return await self._refused(command, refusal)
+        planned = command.revert_after > 0
+        if planned and self.unconfirmed is None:
+            self._confirmed = before.circuits
+        self.unconfirmed = command if planned else None
         self._fences.note_applied(command.node, command.generation)
         return await self._bring_to(command, command.table, before, done=ApplyCode.APPLIED)
 
@@ -120,64 +130,80 @@ class Executor:
             self.unconfirmed = None
 
     async def revert(self) -> Outcome | None:
-        """Undo the planned change that nobody confirmed; None when there is none."""
+        """Undo the planned change that nobody confirmed; None when there is none.
+
+        It stays unconfirmed, to be tried again, when this is cancelled or the hardware cannot be read.
+        """
         pending = self.unconfirmed
         if pending is None:
             return None
-        self.unconfirmed = None
-        return await self._bring_to(pending, self._confirmed, await self._try_read(), done=ApplyCode.REVERTED)
+        before = await self._try_read()
+        if before is None:
+            return self._unreadable(pending)
+        outcome = await self._bring_to(pending, self._confirmed, before, done=ApplyCode.REVERTED)
+        if outcome.readout is not None:
+            self.unconfirmed = None
+        return outcome
+
+    def _refusal(self, command: Command) -> Refusal | None:
+        return self._fences.fence.refusal(node=command.node, epoch=command.epoch, generation=command.generation)
 
     async def _refused(self, command: Command, refusal: Refusal) -> Outcome:
         fence = self._fences.fence
         if refusal is Refusal.STALE_EPOCH:
             reason = f"epoch {fence.epoch} was seen, {command.epoch} is not obeyed any more"
-            return Outcome(command, ApplyCode.STALE_EPOCH, {}, await self._try_read(), reason=reason)
+            return self._not_tried(command, ApplyCode.STALE_EPOCH, await self._try_read(), reason)
         reason = f"generation {fence.generations[command.node]} was applied before {command.generation}"
-        return Outcome(command, ApplyCode.STALE_GENERATION, {}, await self._try_read(), reason=reason)
+        return self._not_tried(command, ApplyCode.STALE_GENERATION, await self._try_read(), reason)
+
+    def _not_tried(self, command: Command, code: ApplyCode, readout: Readout | None, reason: str) -> Outcome:
+        return Outcome(command, code, self._all(BundleCode.NOT_TRIED), readout, reason=reason)
+
+    def _unreadable(self, command: Command) -> Outcome:
+        """Nothing is written to hardware that cannot be read: it may be as wanted already."""
+        return Outcome(command, ApplyCode.FAILED, self._all(BundleCode.TIMEOUT), None, reason=_UNREADABLE)
+
+    def _all(self, code: BundleCode) -> dict[int, BundleCode]:
+        return dict.fromkeys(range(len(self._inventory.bundles)), code)
 
     def _fits(self, table: CircuitTable) -> bool:
         bundles = self._inventory.bundles
         return len(table) == len(bundles) and all(
-            path is Path.LOOPBACK or path in bundle.peers for path, bundle in zip(table, bundles, strict=True)
+            path is Path.LOOPBACK or (path.is_external and bundle.peers.get(path))
+            for path, bundle in zip(table, bundles, strict=True)
         )
 
-    async def _bring_to(
-        self, command: Command, table: CircuitTable, before: Readout | None, *, done: ApplyCode
-    ) -> Outcome:
+    async def _bring_to(self, command: Command, table: CircuitTable, before: Readout, *, done: ApplyCode) -> Outcome:
         """Switch what differs, all bundles at once, and read everything back."""
-        differing = [
-            bundle for bundle, path in enumerate(table) if before is None or before.circuits[bundle] is not path
-        ]
+        differing = [bundle for bundle, path in enumerate(table) if before.circuits[bundle] is not path]
         if not differing:
-            unchanged = dict.fromkeys(range(len(table)), BundleCode.UNCHANGED)
             code = ApplyCode.UNCHANGED if done is ApplyCode.APPLIED else done
-            return Outcome(command, code, unchanged, before)
-        outcomes = await asyncio.gather(*(self._switch(bundle, table[bundle]) for bundle in differing))
+            return Outcome(command, code, self._all(BundleCode.UNCHANGED), before)
+        began = self._now()
+        async with asyncio.TaskGroup() as switching:
+            tasks = [switching.create_task(self._switch(bundle, table[bundle])) for bundle in differing]
+        outcomes = [task.result() for task in tasks]
+        seconds = self._now() - began
         after = await self._try_read()
         switched = dict(zip(differing, outcomes, strict=True))
         bundles = {
             bundle: _judge(path, switched.get(bundle), after.circuits[bundle] if after else None, bundle in switched)
             for bundle, path in enumerate(table)
         }
-        wrong = [bundle for bundle, code in bundles.items() if code in (BundleCode.STUCK, BundleCode.TIMEOUT)]
-        return Outcome(
-            command,
-            ApplyCode.FAILED if wrong else done,
-            bundles,
-            after,
-            max((outcome.seconds for outcome in outcomes if outcome is not None), default=0.0),
-            f"not as told: {', '.join(f'b{bundle} {bundles[bundle].name.lower()}' for bundle in wrong)}"
-            if wrong
-            else "",
-        )
+        wrong = [f"b{bundle} {code.name.lower()}" for bundle, code in bundles.items() if code in _WRONG]
+        reason = f"not as told: {', '.join(wrong)}" if wrong else "" if after else _UNREADABLE
+        return Outcome(command, ApplyCode.FAILED if reason else done, bundles, after, seconds, reason)
 
     async def _switch(self, bundle: int, path: Path) -> SwitchOutcome | None:
-        """Switch one bundle; None when it did not answer in time."""
+        """Switch one bundle; None when it did not answer in time, or would not."""
         try:
             async with asyncio.timeout(self._settings.switch_timeout):
                 return await self._driver.switch(bundle, path)
-        except (TimeoutError, UnavailableError):
-            return None
+        except TimeoutError:
+            _log.warning("bundle %d did not answer within %g s", bundle, self._settings.switch_timeout)
+        except RinglightError as error:
+            _log.warning("bundle %d: %s", bundle, error)
+        return None
 
     async def _try_read(self) -> Readout | None:
         try:
@@ -186,11 +212,17 @@ class Executor:
         except (TimeoutError, UnavailableError):
             return None
 
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
 
 def _judge(wanted: Path, outcome: SwitchOutcome | None, found: Path | None, tried: bool) -> BundleCode:
-    """What became of a bundle, by what was read after the change."""
+    """What became of a bundle, by what was read after the change; else by its own read-back."""
+    if tried and found is None and outcome is not None:
+        found = outcome.path
     if found is wanted:
         return BundleCode.SWITCHED if tried else BundleCode.UNCHANGED
-    if found is None or (tried and outcome is None):
+    if tried and outcome is None:
         return BundleCode.TIMEOUT
-    return BundleCode.STUCK
+    return BundleCode.UNCHANGED if found is None else BundleCode.STUCK

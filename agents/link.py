@@ -1,5 +1,7 @@
 """The stream to the controller, as small as an agent needs it: so that an emulator can put a gate in between."""
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -45,11 +47,22 @@ class GrpcLink:
 
     async def write(self, message: pb.AgentMessage) -> None:
         """Send a message."""
-        await self._call.write(message)
+        try:
+            await self._call.write(message)
+        except asyncio.InvalidStateError:  # the call has ended meanwhile
+            raise await self._end() from None
+
+    async def _end(self) -> grpc.aio.AioRpcError:
+        """How the call ended, as an error."""
+        call = self._call
+        return grpc.aio.AioRpcError(
+            await call.code(), await call.initial_metadata(), await call.trailing_metadata(), await call.details()
+        )
 
     async def finish(self) -> None:
-        """Half-close."""
-        await self._call.done_writing()
+        """Half-close; nothing, on a stream that ended already."""
+        with contextlib.suppress(asyncio.InvalidStateError):
+            await self._call.done_writing()
 
     async def close(self) -> None:
         """Cancel the call and close its channel."""

@@ -26,9 +26,9 @@ def closed_message(node: str, fault_id: str) -> pb.AgentMessage:
 def applied_message(
     outcome: Outcome, circuits: CircuitTable, light: Mapping[PortKey, bool], highest_epoch: int
 ) -> pb.AgentMessage:
-    """The answer to a command. What could not be read back is unknown."""
+    """The answer to a command. What could not be read back is left out: nothing is filled in from memory."""
     command = outcome.command
-    known = codec.table_to(circuits) if outcome.readout is not None else None
+    was_read = outcome.readout is not None
     return pb.AgentMessage(
         applied=pb.Applied(
             node=command.node,
@@ -40,9 +40,9 @@ def applied_message(
                 pb.BundleResult(bundle=bundle, code=pb.BundleCode.ValueType(int(code)))
                 for bundle, code in sorted(outcome.bundles.items())
             ],
-            circuits=known,
-            digest=digest(circuits) if known is not None else 0,
-            light=codec.light_to(light),
+            circuits=codec.table_to(circuits) if was_read else None,
+            digest=digest(circuits) if was_read else 0,
+            light=codec.light_to(light) if was_read else (),
             switch_seconds=outcome.switch_seconds,
             reason=outcome.reason,
             highest_epoch=highest_epoch,

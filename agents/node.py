@@ -1,18 +1,20 @@
 """One served node: its hardware kept open, its state kept true, its commands carried out one after another.
 
-The state is what was read, brought up to date by what the hardware reports in between. When the hardware goes away
-the node falls silent (it is in no heartbeat) while the agent's other nodes go on; when it comes back, the agent says
-hello anew.
+When the hardware does not answer any more, the node falls silent (it is in no heartbeat) while the agent's other nodes
+go on; when it comes back, the agent says hello anew. Commands that had not begun by then are forgotten. A planned
+change that waits for its confirmation is not: it is undone when its time is over, or as soon after that as the
+hardware is back, unless that lost power meanwhile.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 
 from ringlight.agents.backoff import Backoff
 from ringlight.agents.executor import ApplyCode, Command, Executor, Outcome
 from ringlight.agents.messages import applied_message, closed_message, light_message, opened_message
+from ringlight.agents.observation import Observation
 from ringlight.agents.ports import (
     CircuitDriver,
     DriverEvent,
@@ -22,12 +24,11 @@ from ringlight.agents.ports import (
     HardwareIdentity,
     HealthEvent,
     LightChanged,
-    Readout,
 )
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
-from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
-from ringlight.fabric.errors import InvalidError, UnavailableError
+from ringlight.fabric.circuits import Fault
+from ringlight.fabric.errors import UnavailableError
 from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.v1 import agent_pb2 as pb
 
@@ -38,10 +39,9 @@ class ServedNode:
     """One node of an agent.
 
     Attributes:
-        identity: of the hardware, while it is open.
-        circuits: as last read.
-        light: by port, as last read or reported.
-        faults: open faults by id, of modules and GPUs.
+        identity: of the hardware, while it is open and was read.
+        seen: what is known of it.
+        answers: whether the last reading succeeded; otherwise no heartbeat speaks of it.
         tried: set once the hardware was opened, or could not be, for the first time.
     """
 
@@ -54,14 +54,13 @@ class ServedNode:
         fences: FenceFile,
         settings: AgentSettings,
         rng: Random,
-        report: Callable[[pb.AgentMessage], None],
-        on_return: Callable[[], None],
+        report: Callable[[str, pb.AgentMessage], None],
+        on_change: Callable[[str], None],
     ) -> None:
         self.name = name
         self.identity: HardwareIdentity | None = None
-        self.circuits: CircuitTable = ()
-        self.light: dict[PortKey, bool] = {}
-        self.faults: dict[str, Fault] = {}
+        self.seen = Observation()
+        self.answers = False
         self.tried = asyncio.Event()
         self._driver = driver
         self._gpus = gpus
@@ -69,14 +68,17 @@ class ServedNode:
         self._settings = settings
         self._backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
         self._report = report
-        self._on_return = on_return
+        self._on_change = on_change
+        self._lost = asyncio.Event()
+        self._opened_at = 0.0
         self._executor: Executor | None = None
+        self._executor_for: HardwareIdentity | None = None
         self._command: Command | None = None
         self._work = asyncio.Event()
         self._fence_grew = asyncio.Event()
         self._busy = asyncio.Lock()
-        self._light_news: dict[PortKey, int] = {}
         self._revert_timer: asyncio.TimerHandle | None = None
+        self._revert_due = False
 
     @property
     def unconfirmed(self) -> str:
@@ -88,70 +90,125 @@ class ServedNode:
 
     async def serve(self) -> None:
         """Keep the hardware open and carry out commands, until cancelled. Changes nothing by opening or closing."""
-        while True:
-            try:
-                await self._open()
-                self._backoff.reset()
-                await until_first_ends(
-                    self._follow_driver(), self._follow_gpus(), self._carry_out(), self._keep_fence()
-                )
-            except UnavailableError as error:
-                _log.warning("node %s: %s", self.name, error)
-            finally:
-                await self._close()
-            self.tried.set()
-            await asyncio.sleep(self._backoff.next())
+        try:
+            while True:
+                try:
+                    executor = await self._open()
+                    await until_first_ends(
+                        self._until_lost(),
+                        self._follow_driver(),
+                        self._follow_gpus(),
+                        self._carry_out(executor),
+                        self._keep_fence(),
+                    )
+                except UnavailableError as error:
+                    _log.warning("node %s: %s", self.name, error)
+                finally:
+                    await self._close()
+                self.tried.set()
+                await asyncio.sleep(self._backoff.next())
+        finally:
+            self._disarm()
 
-    async def _open(self) -> None:
-        identity = await self._driver.open()
-        await self._gpus.open()
+    async def _open(self) -> Executor:
+        try:
+            async with asyncio.timeout(self._settings.open_timeout):
+                identity = await self._driver.open()
+                await self._gpus.open()
+        except TimeoutError:
+            raise self._no_answer() from None
+        executor = self._executor
+        if executor is None or identity != self._executor_for:
+            # Other hardware, or the same after it lost power: there is no change to go back from.
+            self._disarm()
+            self._executor = executor = Executor(self._driver, identity.inventory, self._fences, self._settings)
+            self._executor_for = identity
+        self.seen = Observation()
+        self._lost.clear()
+        async with self._busy:
+            await self._read(within=self._settings.read_timeout, gpus=True)
         self.identity = identity
-        self._executor = Executor(self._driver, identity.inventory, self._fences, self._settings)
-        await self.refresh(gpus=True)
-        first_time = not self.tried.is_set()
+        self._opened_at = asyncio.get_running_loop().time()
+        if self._revert_due:
+            self._work.set()
         self.tried.set()
-        if not first_time:
-            self._on_return()
+        self._on_change(self.name)
+        return executor
 
     async def _close(self) -> None:
-        self.identity = None
-        self._executor = None
-        if self._revert_timer is not None:
-            self._revert_timer.cancel()
-        await self._driver.close()
-        await self._gpus.close()
+        lasted = asyncio.get_running_loop().time() - self._opened_at
+        if self.identity is not None and lasted > self._settings.backoff_cap:
+            self._backoff.reset()  # not for hardware that comes and goes: each return costs a hello of all nodes
+        self._lose()
+        self._command = None
+        for let_go in (self._driver.close, self._gpus.close):
+            try:
+                async with asyncio.timeout(self._settings.open_timeout):
+                    await let_go()
+            except (TimeoutError, UnavailableError):
+                _log.warning("node %s: its hardware did not answer while it was closed", self.name)
 
-    async def refresh(self, *, gpus: bool = False) -> None:
-        """Read the bundles now, and the GPUs too if asked for.
+    def _lose(self) -> None:
+        """The hardware does not answer: say so at once; `serve` closes it and tries again."""
+        was_open, self.identity = self.identity is not None, None
+        self.answers = False
+        self._lost.set()
+        if was_open:
+            self._on_change(self.name)
+
+    async def _until_lost(self) -> None:
+        await self._lost.wait()
+        raise self._no_answer()
+
+    async def refresh(self, *, within: float) -> None:
+        """Read the bundles now, in this many seconds; not while a command is under way, which reads back by itself.
 
         Raises:
-            UnavailableError: the hardware does not answer.
+            UnavailableError: the hardware does not answer so soon, and is in no heartbeat until it does.
         """
-        if self._busy.locked():
-            return  # a command is being carried out, and reads back by itself
-        async with self._busy:
-            news = dict(self._light_news)
-            try:
-                async with asyncio.timeout(self._settings.read_timeout):
-                    readout = await self._driver.read()
-                    gpu_faults = await self._gpus.read() if gpus else None
-            except TimeoutError:
-                raise UnavailableError(
-                    f"the hardware of {self.name} does not answer", hint="check its driver"
-                ) from None
-            former = dict(self.light)
-            self._take(readout, news)
-            for port in sorted(port for port, lit in self.light.items() if former.get(port) != lit):
-                self._report(light_message(self.name, port, lit=self.light[port]))
-            if gpu_faults is not None:
-                self.faults = {fault.id: fault for fault in (*readout.faults, *gpu_faults)}
+        if not self._busy.locked():
+            async with self._busy:
+                await self._read(within=min(within, self._settings.read_timeout), gpus=False)
 
-    def _take(self, readout: Readout, news: dict[PortKey, int]) -> None:
-        """Take over a reading. Where light changed while it was under way, the later news stands."""
-        self.circuits = readout.circuits
-        for port, lit in readout.light.items():
-            if self._light_news.get(port, 0) == news.get(port, 0):
-                self.light[port] = lit
+    async def refresh_all(self) -> None:
+        """Read bundles and GPUs now, after the command under way.
+
+        Raises:
+            UnavailableError: the hardware does not answer; it is closed and opened again.
+        """
+        try:
+            # A command reads twice and switches once.
+            async with asyncio.timeout(3 * self._settings.read_timeout + self._settings.switch_timeout):
+                async with self._busy:
+                    await self._read(within=self._settings.read_timeout, gpus=True)
+        except TimeoutError:
+            self._lose()
+            raise self._no_answer() from None
+        except UnavailableError:
+            self._lose()
+            raise
+
+    async def _read(self, *, within: float, gpus: bool) -> None:
+        gpu_faults: Collection[Fault] | None = None
+        self.seen.begin_reading()
+        try:
+            async with asyncio.timeout(within):
+                readout = await self._driver.read()
+                if gpus:
+                    gpu_faults = await self._gpus.read()
+        except TimeoutError:
+            self.answers = False
+            raise self._no_answer() from None
+        except UnavailableError:
+            self.answers = False
+            raise
+        self.answers = True
+        differing = self.seen.take(readout, gpu_faults)
+        for port in differing if self.identity is not None else ():  # what is found while opening is in the hello
+            self._report(self.name, light_message(self.name, port, lit=self.seen.light[port]))
+
+    def _no_answer(self) -> UnavailableError:
+        return UnavailableError(f"the hardware of {self.name} does not answer", hint="check its driver")
 
     async def _follow_driver(self) -> None:
         async for event in self._driver.events():
@@ -162,18 +219,15 @@ class ServedNode:
             self._notice(event)
 
     def _notice(self, event: DriverEvent | HealthEvent) -> None:
+        if not self.seen.notice(event):
+            return
         match event:
             case LightChanged():
-                self._light_news[event.port] = self._light_news.get(event.port, 0) + 1
-                if self.light.get(event.port) != event.lit:
-                    self.light[event.port] = event.lit
-                    self._report(light_message(self.name, event.port, lit=event.lit))
+                self._report(self.name, light_message(self.name, event.port, lit=event.lit))
             case FaultOpened():
-                self.faults[event.fault.id] = event.fault
-                self._report(opened_message(self.name, event.fault))
+                self._report(self.name, opened_message(self.name, event.fault))
             case FaultClosed():
-                self.faults.pop(event.fault_id, None)
-                self._report(closed_message(self.name, event.fault_id))
+                self._report(self.name, closed_message(self.name, event.fault_id))
 
     # -- commands ----------------------------------------------------------------------------------------------------
 
@@ -187,30 +241,41 @@ class ServedNode:
         if self._executor is not None:
             self._executor.confirm(epoch=epoch, transaction=transaction)
 
-    async def _carry_out(self) -> None:
+    async def _carry_out(self, executor: Executor) -> None:
         """Commands and reverts, one at a time."""
-        executor = self._executor
-        if executor is None:
-            raise InvalidError("commands are carried out while the hardware is open")
         while True:
             await self._work.wait()
             self._work.clear()
             command, self._command = self._command, None
-            async with self._busy:
-                news = dict(self._light_news)
-                if command is not None:
-                    outcome: Outcome | None = await executor.apply(command)
-                    self._arm(command, executor)
-                else:
-                    outcome = await executor.revert()
-                if outcome is not None:
-                    self._answer(outcome, news)
-            self._fence_grew.set()
+            if command is not None:
+                await self._apply(command, executor)
+            if self._revert_due:  # still, if the command did not supersede the change that waits
+                await self._revert(executor)
+
+    async def _apply(self, command: Command, executor: Executor) -> None:
+        async with self._busy:
+            self.seen.begin_reading()
+            try:
+                self._answer(await executor.apply(command))
+            finally:
+                self._arm(command, executor)
+        self._fence_grew.set()
+
+    async def _revert(self, executor: Executor) -> None:
+        async with self._busy:
+            self.seen.begin_reading()
+            outcome = await executor.revert()
+            self._revert_due = False
+            if outcome is not None:
+                self._answer(outcome)
+            if executor.unconfirmed is not None:  # the hardware could not be read
+                self._revert_in(self._settings.backoff_cap)
 
     async def _keep_fence(self) -> None:
         """Write the fence after commands, off their path."""
         while True:
             await self._fence_grew.wait()
+            await asyncio.sleep(self._settings.fence_interval)
             self._fence_grew.clear()
             try:
                 await self._fences.save()
@@ -218,17 +283,31 @@ class ServedNode:
                 _log.warning("node %s: %s (tried again after the next command)", self.name, error)
 
     def _arm(self, command: Command, executor: Executor) -> None:
-        """Set the timer of a change that must be confirmed; stop that of one that is superseded."""
+        """Time a change that must be confirmed. One that was refused leaves the time of a former one running."""
+        if executor.unconfirmed is None:
+            self._disarm()
+        elif executor.unconfirmed is command:
+            self._revert_in(command.revert_after)
+
+    def _disarm(self) -> None:
+        self._revert_due = False
         if self._revert_timer is not None:
             self._revert_timer.cancel()
             self._revert_timer = None
-        if executor.unconfirmed is command:
-            loop = asyncio.get_running_loop()
-            self._revert_timer = loop.call_later(command.revert_after, self._work.set)
 
-    def _answer(self, outcome: Outcome, news: dict[PortKey, int]) -> None:
+    def _revert_in(self, seconds: float) -> None:
+        self._disarm()
+        self._revert_timer = asyncio.get_running_loop().call_later(seconds, self._time_is_over)
+
+    def _time_is_over(self) -> None:
+        self._revert_due = True
+        self._work.set()
+
+    def _answer(self, outcome: Outcome) -> None:
+        self.answers = outcome.readout is not None
         if outcome.readout is not None:
-            self._take(outcome.readout, news)
+            self.seen.take(outcome.readout)
         if outcome.code in (ApplyCode.REVERTED, ApplyCode.FAILED):
             _log.warning("node %s: %s %s", self.name, outcome.command.transaction, outcome.reason or outcome.code.name)
-        self._report(applied_message(outcome, self.circuits, self.light, self._fences.fence.epoch))
+        message = applied_message(outcome, self.seen.circuits, self.seen.light, self._fences.fence.epoch)
+        self._report(self.name, message)

@@ -25,35 +25,60 @@ class Outbox:
         self._heartbeat = heartbeat
         self._waiting: deque[pb.AgentMessage] = deque()
         self._heartbeat_due = False
-        self._overflown = False
+        self._closed = False
+        self._overflown = asyncio.Event()
         self._something = asyncio.Event()
 
     def put(self, message: pb.AgentMessage) -> None:
         """Queue a report or an answer."""
+        if self._closed:
+            return  # the next hello carries it
         if len(self._waiting) >= self._limit:
-            self._overflown = True
+            self._overflown.set()
         else:
             self._waiting.append(message)
         self._something.set()
 
     def beat(self) -> None:
         """Ask for a heartbeat, after what waits already."""
-        self._heartbeat_due = True
+        self._heartbeat_due = not self._closed
         self._something.set()
 
-    async def take(self) -> pb.AgentMessage:
-        """The next message.
+    def close(self, last: pb.AgentMessage) -> None:
+        """Queue one more message, beyond the limit if need be; nothing comes after it."""
+        self._closed = True
+        self._heartbeat_due = False
+        self._waiting.append(last)
+        self._something.set()
+
+    async def take(self) -> pb.AgentMessage | None:
+        """The next message; None after the last one.
 
         Raises:
-            UnavailableError: the outbox overflowed.
+            UnavailableError: the outbox overflowed, so what waits is not all there was.
         """
         while True:
-            if self._overflown:
-                raise UnavailableError("too much waits to be sent", hint="the controller or the network is too slow")
+            if self._overflown.is_set():
+                raise _overflow()
             if self._waiting:
                 return self._waiting.popleft()
+            if self._closed:
+                return None
             if self._heartbeat_due:
                 self._heartbeat_due = False
                 return self._heartbeat()
             self._something.clear()
             await self._something.wait()
+
+    async def until_overflow(self) -> None:
+        """Wait for an overflow, so that it ends a session whose writing is stuck.
+
+        Raises:
+            UnavailableError: it overflowed.
+        """
+        await self._overflown.wait()
+        raise _overflow()
+
+
+def _overflow() -> UnavailableError:
+    return UnavailableError("too much waits to be sent", hint="the controller or the network is too slow")

@@ -1,5 +1,8 @@
 """One session with the controller: hello, welcome, then heartbeats, reports and commands until either side ends it.
 
+The hello holds what was read for it and what was reported since; whatever changes after it was made follows it. A
+node whose hardware does not answer is in no hello and in no heartbeat.
+
 A stream on which the controller was not heard for three heartbeat intervals is ended: TCP may still look alive.
 How a session ended decides what comes next: a refusal that can never be otherwise ends the agent, anything else makes
 it dial again.
@@ -7,7 +10,9 @@ it dial again.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -51,6 +56,7 @@ class Session:
         boot: of this process; another one after each start.
         version: of this software, for people.
         nodes: what the agent serves.
+        on_welcome: called at the welcome.
     """
 
     def __init__(
@@ -62,9 +68,12 @@ class Session:
         nodes: Sequence[ServedNode],
         fences: FenceFile,
         settings: AgentSettings,
+        on_welcome: Callable[[], None] = lambda: None,
     ) -> None:
-        self.introduced = False  # the hello is made: from now on, changes are reported
-        self.welcomed = asyncio.Event()
+        self.introduced: set[str] = set()  # nodes of which the hello spoke, as long as their hardware answers
+        self.greeted = False  # the hello is made
+        self.welcomed = False
+        self.goodbye = "the agent is stopping"
         self.outbox = Outbox(settings.outbox, self._heartbeat)
         self._agent = agent
         self._boot = boot
@@ -72,6 +81,8 @@ class Session:
         self._nodes = {node.name: node for node in nodes}
         self._fences = fences
         self._settings = settings
+        self._on_welcome = on_welcome
+        self._stopping = False
         self._interval = 1.0
         self._last_heard = 0.0
 
@@ -86,19 +97,15 @@ class Session:
         link = await dial()
         try:
             await self._open(link)
-            await until_first_ends(self._read(link), self._write(link), self._beat(), self._watch())
+            await self._converse(link)
         except grpc.aio.AioRpcError as error:
             raise _meaning(error) from error
-        except asyncio.CancelledError:
-            await self._say_goodbye(link)
-            raise
         finally:
             await link.close()
 
     async def _open(self, link: Link) -> None:
         """Hello with what the hardware says now, and the answer to it."""
-        served = [node for node in self._nodes.values() if node.identity is not None]
-        await asyncio.gather(*(_refresh(node, gpus=True) for node in served))
+        await self._refresh_all()
         try:
             async with asyncio.timeout(self._settings.welcome_timeout):
                 await link.write(pb.AgentMessage(hello=self._hello()))
@@ -106,19 +113,28 @@ class Session:
         except TimeoutError:
             hint = "is it overloaded? the agent dials again"
             raise UnavailableError("the controller did not answer the hello", hint=hint) from None
-        if message is None or message.WhichOneof("body") != "welcome":
+        if message is None or message.WhichOneof("body") != "welcome" or not _is_interval(message.welcome):
             hint = "run the same release of Ringlight on the controller and on every node"
             raise UnavailableError("the controller did not answer the hello with a welcome", hint=hint)
         self._interval = message.welcome.heartbeat_interval
         if message.welcome.epoch < self._fences.fence.epoch:
             text = f"this controller has epoch {message.welcome.epoch}, and {self._fences.fence.epoch} was seen"
             raise UnavailableError(text, hint="an earlier controller came back: stop it")
-        await self._fences.see(message.welcome.epoch)
+        try:
+            await self._fences.see(message.welcome.epoch)
+        except UnavailableError as error:  # commands are refused until it can be kept, but health can be reported
+            _log.warning("%s (%s)", error, error.hint)
         self._last_heard = asyncio.get_running_loop().time()
-        self.welcomed.set()
+        self.welcomed = True
+        self._on_welcome()
 
     def _hello(self) -> pb.Hello:
-        self.introduced = True
+        """What is said of every node whose hardware answers; what is only remembered is not said."""
+        nodes = [(node, node.identity) for node in self._nodes.values() if node.identity is not None]
+        if not nodes:
+            raise UnavailableError("no hardware of this agent answers", hint="check its drivers")
+        self.greeted = True
+        self.introduced = {node.name for node, _ in nodes}
         fence = self._fences.fence
         hello = pb.Hello(
             agent=self._agent,
@@ -127,21 +143,44 @@ class Session:
             highest_epoch=fence.epoch,
             version=self._version,
         )
-        for node in self._nodes.values():
-            if node.identity is None:
-                continue
-            hello.fabric = node.identity.fabric
+        for node, identity in nodes:
+            hello.fabric = identity.fabric
             hello.nodes.add(
                 node=node.name,
-                hardware_boot=node.identity.boot,
-                inventory=codec.inventory_to(node.identity.inventory),
-                circuits=codec.table_to(node.circuits),
-                light=codec.light_to(node.light),
-                faults=[codec.fault_to(fault) for _, fault in sorted(node.faults.items())],
+                hardware_boot=identity.boot,
+                inventory=codec.inventory_to(identity.inventory),
+                circuits=codec.table_to(node.seen.circuits),
+                light=codec.light_to(node.seen.light),
+                faults=[codec.fault_to(fault) for _, fault in sorted(node.seen.faults.items())],
                 applied_generation=fence.generations.get(node.name, 0),
                 unconfirmed=node.unconfirmed,
             )
         return hello
+
+    async def _converse(self, link: Link) -> None:
+        """Both directions, until either side ends it. When cancelled, a goodbye goes first, for a moment.
+
+        A read that is cancelled cancels the whole gRPC call, so the goodbye is said while reading goes on.
+        """
+        sides = until_first_ends(
+            self._read(link), self._write(link), self._beat(), self._watch(), self.outbox.until_overflow()
+        )
+        talk = asyncio.create_task(sides, name="conversation")
+        try:
+            await asyncio.shield(talk)
+        except asyncio.CancelledError:
+            self._stopping = True
+            self.outbox.close(pb.AgentMessage(goodbye=pb.Goodbye(reason=self.goodbye)))
+            await asyncio.wait({talk}, timeout=self._settings.goodbye_timeout)
+            raise
+        finally:
+            talk.cancel()
+            await asyncio.gather(talk, return_exceptions=True)
+
+    def report(self, node: str, message: pb.AgentMessage) -> None:
+        """Pass a report or an answer on; one that comes before the hello is in the hello."""
+        if node in self.introduced:
+            self.outbox.put(message)
 
     async def _read(self, link: Link) -> None:
         while (message := await link.read()) is not None:
@@ -155,6 +194,8 @@ class Session:
                         node.confirm(epoch=message.confirm.epoch, transaction=message.confirm.transaction)
 
     def _command(self, message: pb.SetCircuits) -> None:
+        if self._stopping:
+            return  # nobody would hear the answer
         node = self._nodes.get(message.node)
         if node is None or node.identity is None:
             code = pb.APPLY_CODE_UNKNOWN_NODE if node is None else pb.APPLY_CODE_FAILED
@@ -182,16 +223,30 @@ class Session:
         )
 
     async def _write(self, link: Link) -> None:
-        while True:
-            await link.write(await self.outbox.take())
+        while (message := await self.outbox.take()) is not None:
+            await link.write(message)
+        await link.finish()
+        await asyncio.get_running_loop().create_future()  # never done: it is the controller that ends the stream now
 
     async def _beat(self) -> None:
         """A heartbeat each interval, with every bundle read just before, so that drift shows at once."""
         while True:
             await asyncio.sleep(self._interval)
-            served = [node for node in self._nodes.values() if node.identity is not None]
-            await asyncio.gather(*(_refresh(node) for node in served))
+            await self._refresh()
             self.outbox.beat()
+
+    async def _refresh(self) -> None:
+        """Read all bundles. One node that does not answer must not make the heartbeat of all others late."""
+        async with asyncio.TaskGroup() as reading:
+            for node in self._nodes.values():
+                if node.identity is not None:
+                    reading.create_task(_tried(node, node.refresh(within=self._interval / 2)))
+
+    async def _refresh_all(self) -> None:
+        async with asyncio.TaskGroup() as reading:
+            for node in self._nodes.values():
+                if node.identity is not None:
+                    reading.create_task(_tried(node, node.refresh_all()))
 
     def _heartbeat(self) -> pb.AgentMessage:
         generations = self._fences.fence.generations
@@ -199,10 +254,10 @@ class Session:
             pb.NodeHeartbeat(
                 node=node.name,
                 applied_generation=generations.get(node.name, 0),
-                digest=digest(node.circuits),
+                digest=digest(node.seen.circuits),
             )
             for node in self._nodes.values()
-            if node.identity is not None
+            if node.answers and node.name in self.introduced
         ]
         return pb.AgentMessage(heartbeat=pb.Heartbeat(nodes=beats))
 
@@ -213,26 +268,17 @@ class Session:
             await asyncio.sleep(remaining)
         raise UnavailableError("the controller was not heard for three heartbeat intervals", hint="is it running?")
 
-    async def _say_goodbye(self, link: Link) -> None:
-        """Tell the controller that this is a stop, not a failure; for a moment, and only if it can be told."""
-        if not self.welcomed.is_set():
-            return
-        try:
-            async with asyncio.timeout(self._settings.goodbye_timeout):
-                await link.write(pb.AgentMessage(goodbye=pb.Goodbye(reason="the agent is stopping")))
-                await link.finish()
-                while await link.read() is not None:
-                    pass
-        except (TimeoutError, asyncio.InvalidStateError, grpc.aio.AioRpcError):
-            _log.debug("no goodbye: the stream was gone already")
 
-
-async def _refresh(node: ServedNode, *, gpus: bool = False) -> None:
-    """Read a node's hardware; one that does not answer must not hold up the others."""
+async def _tried(node: ServedNode, reading: Coroutine[Any, Any, None]) -> None:
+    """Read a node's hardware; one that does not answer is in no hello and no heartbeat."""
     try:
-        await node.refresh(gpus=gpus)
+        await reading
     except UnavailableError as error:
         _log.warning("node %s: %s", node.name, error)
+
+
+def _is_interval(welcome: pb.Welcome) -> bool:
+    return math.isfinite(welcome.heartbeat_interval) and welcome.heartbeat_interval > 0
 
 
 def _meaning(error: grpc.aio.AioRpcError) -> RinglightError:

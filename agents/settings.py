@@ -13,11 +13,15 @@ class AgentSettings:
     read_timeout: float = 1.0
     """Seconds a reading of a whole node may take."""
 
+    open_timeout: float = 5.0
+    """Seconds hardware may take to be opened or closed; after that it counts as gone and is tried again."""
+
     backoff_first: float = 0.1
     """Seconds: upper bound of the first pause before dialling again, or opening hardware again."""
 
     backoff_cap: float = 5.0
-    """Seconds: upper bound of any such pause. Small, so that a short outage does not become a long one."""
+    """Seconds: upper bound of any such pause. Small, so that a short outage does not become a long one. A session
+    that lived for so long was a good one, and the next pause is a first one again."""
 
     welcome_timeout: float = 10.0
     """Seconds the controller may take to answer a hello."""
@@ -25,6 +29,9 @@ class AgentSettings:
     duplicate_patience: float = 5.0
     """Seconds to go on dialling while the controller says that this id has a live session: our own former one, if
     this agent crashed, ends within three heartbeats."""
+
+    fence_interval: float = 1.0
+    """Seconds between writes of applied generations: nothing waits for them, so a storm of commands costs one."""
 
     goodbye_timeout: float = 1.0
     """Seconds to say goodbye when the agent stops."""

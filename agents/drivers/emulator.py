@@ -58,8 +58,8 @@ class EmulatedDriver:
         """Select a path on one bundle and read back what it selects.
 
         Raises:
-            UnavailableError: the hardware does not answer; what the bundle selects is unknown until read.
-            InvalidError: the hardware has no such bundle or path.
+            UnavailableError: the hardware does not answer, and what the bundle selects is unknown until read; or it
+                refuses, and nothing changed.
         """
         command = hardware_pb2.Switch(bundle=bundle, path=codec.path_to(path))
         reply = await self._attachment.request(hardware_pb2.HardwareRequest(switch=command))

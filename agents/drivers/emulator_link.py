@@ -96,17 +96,15 @@ class HardwareLink:
             async with asyncio.timeout(REQUEST_TIMEOUT):
                 reader, writer = await asyncio.open_unix_connection(socket)
         except OSError as error:  # a TimeoutError is one too
+            reason = error.strerror or type(error).__name__
             raise UnavailableError(
-                f"the emulated hardware of {node} does not answer at {socket}: {error.strerror or type(error).__name__}",
+                f"the emulated hardware of {node} does not answer at {socket}: {reason}",
                 hint="is the emulator running, and is this its --socket?",
             ) from error
         link = cls(node, reader, writer)
         try:
             request = hardware_pb2.HardwareRequest(attach=hardware_pb2.Attach(node=node))
             link.attached = (await link.request(request)).attached
-        except InvalidError as error:
-            await link.close()
-            raise UnavailableError(str(error)) from error
         except BaseException:
             await link.close()
             raise
@@ -121,8 +119,7 @@ class HardwareLink:
         """Send a request and wait for its reply.
 
         Raises:
-            UnavailableError: the connection is gone, or there was no reply in time.
-            InvalidError: the hardware refused the request.
+            UnavailableError: the connection is gone, there was no reply in time, or the hardware refused.
         """
         if self._lost is not None:
             raise UnavailableError(self._lost)
@@ -141,7 +138,7 @@ class HardwareLink:
         finally:
             del self._pending[request.id]
         if reply.error:
-            raise InvalidError(f"the hardware of {self._node} refuses: {reply.error}")
+            raise UnavailableError(f"the hardware of {self._node} refuses: {reply.error}")
         return reply
 
     def subscribe(self, topic: Topic) -> EventStream:

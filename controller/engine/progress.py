@@ -19,6 +19,9 @@ _REFUSALS = {
 }
 
 
+_WRONG = {BundleCode.STUCK, BundleCode.TIMEOUT}
+
+
 def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> None:
     """Learn from an agent's answer. One to a command that was superseded only updates what was read."""
     node.observed = answer.circuits or node.observed
@@ -33,7 +36,10 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
         state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")
         return
     node.answered = answer.generation
-    node.unanswered = False
+    node.unanswered = answer.code is ApplyCode.FAILED and not _WRONG & set(answer.bundles.values())
+    if node.unanswered:
+        # No bundle is to blame, so another command at once would only fail again.
+        state.tell("no-answer", node.name, f"could not carry out generation {node.generation}: {answer.reason}")
     _learn_findings(state, node, answer, now)
 
 
@@ -41,7 +47,7 @@ def _learn_findings(state: State, node: NodeRecord, answer: Applied, now: float)
     """A bundle that did not do as told is a fault of the node until it does."""
     for bundle, code in sorted(answer.bundles.items()):
         finding = f"switch:b{bundle}"
-        if code in (BundleCode.STUCK, BundleCode.TIMEOUT):
+        if code in _WRONG:
             text = "does not switch" if code is BundleCode.STUCK else "does not answer"
             fault = Fault(finding, f"b{bundle}", FaultClass.FATAL, f"bundle-{code.name.lower()}", text)
             if finding not in node.findings:
