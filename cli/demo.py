@@ -32,7 +32,7 @@ _SHOWN = {
 @click.command()
 @click.option("--keep", is_flag=True, help="Leave the fabric running at the end, with its addresses printed.")
 def demo(*, keep: bool) -> ExitCode:
-    """Break an emulated fabric of 64 nodes in every way, and watch its rings heal.
+    """Break 64 emulated nodes, and watch the rings heal.
 
     Starts a controller and an emulator with 64 agents as processes of their own, kills a GPU, powers a node off, cuts
     a fibre, crashes an agent, repairs everything. Exits with 0 when every ring healed and light and plan agree, else

@@ -24,9 +24,7 @@ COMMANDS = {
     "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check and show fabric files."),
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
-    "demo": LazyCommand(
-        "ringlight.cli.demo:demo", "Break an emulated fabric of 64 nodes in every way, and watch its rings heal."
-    ),
+    "demo": LazyCommand("ringlight.cli.demo:demo", "Break 64 emulated nodes, and watch the rings heal."),
     "emulator": LazyCommand("ringlight.cli.emulator:emulator", "Run an emulated fabric, break it and repair it."),
 }
 

@@ -17,7 +17,7 @@ from ringlight.agents.ports import CircuitDriver, GpuHealth
 from ringlight.agents.state_file import FenceFile
 from ringlight.emulator.faults import FaultKind
 from ringlight.emulator.plant import Plant
-from ringlight.emulator.tasks import cancel_and_wait
+from ringlight.emulator.tasks import TaskRegistry, cancel_and_wait
 from ringlight.fabric.errors import RinglightError
 from ringlight.protos.v1 import agent_pb2 as pb
 
@@ -70,12 +70,26 @@ class _GatedLink:
 
 
 class _HostedAgent:
-    """One agent: its process that comes and goes, and what stays when it is gone."""
+    """One agent: its process that comes and goes, and what stays when it is gone.
+
+    Attributes:
+        turn: held by whoever starts or ends the process, which takes a moment.
+    """
 
     def __init__(
-        self, name: str, nodes: Sequence[str], *, dial: Dial, hardware: Hardware, directory: Path, seed: str
+        self,
+        name: str,
+        nodes: Sequence[str],
+        *,
+        tasks: TaskRegistry,
+        dial: Dial,
+        hardware: Hardware,
+        directory: Path,
+        seed: str,
     ) -> None:
         self.name = name
+        self.turn = asyncio.Lock()
+        self._tasks = tasks
         self._nodes = nodes
         self._dial = dial
         self._hardware = hardware
@@ -90,7 +104,7 @@ class _HostedAgent:
         if self._process is None:
             self._starts += 1
             self._gate = _Gate()
-            self._process = asyncio.create_task(self._run(self._gate), name=self.name)
+            self._process = self._tasks.start(self._run(self._gate), name=self.name)
 
     def hang(self, *, hangs: bool) -> None:
         """Let the process stand still, or go on."""
@@ -149,11 +163,15 @@ class HostedAgents:
     ) -> None:
         self._plant = plant
         self._per_agent = nodes_per_agent
+        self._stopping = False
+        tasks = TaskRegistry()
         names = [plant.wiring.name(position) for position in range(plant.wiring.size)]
         groups = [names[first : first + nodes_per_agent] for first in range(0, len(names), nodes_per_agent)]
         dial = dial_controller(controller)
         self._agents = [
-            _HostedAgent(f"agent-{group[0]}", group, dial=dial, hardware=hardware, directory=directory, seed=boot)
+            _HostedAgent(
+                f"agent-{group[0]}", group, tasks=tasks, dial=dial, hardware=hardware, directory=directory, seed=boot
+            )
             for group in groups
         ]
 
@@ -163,19 +181,27 @@ class HostedAgents:
             agent.start()
 
     async def stop(self) -> None:
-        """Stop every agent in order, all at once."""
-        await asyncio.gather(*(agent.stop() for agent in self._agents))
+        """Stop every agent in order, all at once. None is started any more, whatever is repaired."""
+        self._stopping = True
+        await asyncio.gather(*(self._stop(agent) for agent in self._agents))
 
     async def follow(self, position: int) -> None:
         """Bring the agent that serves a node in line with the open faults of all its nodes."""
         first = position - position % self._per_agent
         served = range(first, min(first + self._per_agent, self._plant.wiring.size))
         agent = self._agents[position // self._per_agent]
-        if self._any(FaultKind.AGENT_CRASH, served) or (self._per_agent == 1 and not self._plant.powered(position)):
-            await agent.crash()
-            return
-        agent.start()
-        agent.hang(hangs=self._any(FaultKind.AGENT_HANG, served))
+        async with agent.turn:  # the faults are looked at when it is our turn: the last one to come sees them all
+            if self._stopping:
+                return
+            if self._any(FaultKind.AGENT_CRASH, served) or (self._per_agent == 1 and not self._plant.powered(position)):
+                await agent.crash()
+                return
+            agent.start()
+            agent.hang(hangs=self._any(FaultKind.AGENT_HANG, served))
+
+    async def _stop(self, agent: _HostedAgent) -> None:
+        async with agent.turn:
+            await agent.stop()
 
     def _any(self, kind: FaultKind, positions: range) -> bool:
         return any(self._plant.faults.has(kind, position) for position in positions)

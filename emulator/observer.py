@@ -13,6 +13,8 @@ from ringlight.fabric.errors import ErrorCode, RinglightError
 from ringlight.protos.status import error_of
 from ringlight.protos.v1 import emulator_pb2, emulator_pb2_grpc, fabric_pb2, fabric_pb2_grpc
 
+_PATIENCE = 30.0  # seconds a call waits for the other side, which may be restarting
+
 
 class NotInTimeError(RinglightError):
     """Something that was waited for did not happen."""
@@ -92,7 +94,7 @@ class Observer:
             NotInTimeError: it did not settle within `seconds`.
         """
         while True:
-            fabric = await self.fabric.GetFabric(fabric_pb2.GetFabricRequest())
+            fabric = await self.fabric.GetFabric(fabric_pb2.GetFabricRequest(), wait_for_ready=True, timeout=_PATIENCE)
             await self.reached(fabric.last_event + (not fabric.settled), seconds=seconds)
             if fabric.settled:
                 return fabric
@@ -113,22 +115,24 @@ class Observer:
             NotInTimeError: some agents did not dial in.
         """
         while True:
-            fabric = await self.fabric.GetFabric(fabric_pb2.GetFabricRequest())
+            fabric = await self.fabric.GetFabric(fabric_pb2.GetFabricRequest(), wait_for_ready=True, timeout=_PATIENCE)
             if fabric.verdicts["HEALTHY"] == nodes:
                 return
             await self.reached(fabric.last_event + 1, seconds=seconds)
 
     async def rings(self) -> list[fabric_pb2.Ring]:
         """Every ring, by job and rank."""
-        return list((await self.fabric.ListRings(fabric_pb2.ListRingsRequest())).rings)
+        return list(
+            (await self.fabric.ListRings(fabric_pb2.ListRingsRequest(), wait_for_ready=True, timeout=_PATIENCE)).rings
+        )
 
     async def compare(self) -> "Comparison":
         """Light against plan at a quiet moment: nothing was in flight before, between and after the two readings."""
         while True:
             before = await self.settled()
-            trace = await self.emulator.Trace(emulator_pb2.TraceRequest())
+            trace = await self.emulator.Trace(emulator_pb2.TraceRequest(), wait_for_ready=True, timeout=_PATIENCE)
             rings = await self.rings()
-            after = await self.fabric.GetFabric(fabric_pb2.GetFabricRequest())
+            after = await self.fabric.GetFabric(fabric_pb2.GetFabricRequest(), wait_for_ready=True, timeout=_PATIENCE)
             if after.settled and after.generation == before.generation:
                 return Comparison(trace, rings)
 

@@ -46,7 +46,7 @@ class ReplaySettings:
     servers: int = 400
     k: int = 3
     tp: int = 32
-    fill: float = 0.9
+    fill: float = 0.8
     seed: int = 1
 
 
