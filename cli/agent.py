@@ -54,7 +54,6 @@ def agent(
     order, with exit code 0; the hardware stays as it is.
     """
     from ringlight.agents.daemon import run_agent  # noqa: PLC0415  # heavy, and not for --help
-
     from ringlight.agents.drivers.emulator import emulator_hardware  # noqa: PLC0415
 
     daemon = run_agent(
