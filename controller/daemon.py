@@ -61,7 +61,9 @@ async def run_controller(
     engine = Engine(Wiring(fabric), settings)
     store = SqliteStore(state_dir, events_kept=settings.store.events_kept)
     runtime = Runtime(engine, store, SystemClock())
-    metrics = Metrics(lambda: view_fabric(engine.state, runtime.now), lambda: runtime.store_trouble)
+    metrics = Metrics(
+        lambda: view_fabric(engine.state, runtime.now), lambda: runtime.store_trouble, lambda: runtime.events_dropped
+    )
     runtime.observers.append(metrics.observe)
     face = HttpFace(metrics, lambda: runtime.store_trouble)
     async with _open_store(runtime), asyncio.TaskGroup() as tasks:
@@ -92,7 +94,7 @@ async def _serve_http(face: HttpFace, address: str) -> AsyncIterator[str]:
     host, port = split_address(address)
     bound = await face.start(host, port)
     try:
-        yield f"{host}:{bound}"
+        yield f"[{host}]:{bound}" if ":" in host else f"{host}:{bound}"
     finally:
         await face.stop()
 

@@ -38,7 +38,7 @@ class LoggedEvent:
 
 @dataclass(slots=True)
 class Batch:
-    """What is to be written next. Later records replace earlier ones, so it stays small however slow the disk is."""
+    """What is to be written next. Writing it a second time changes nothing."""
 
     persist: list[Persist] = field(default_factory=list)
     events: list[LoggedEvent] = field(default_factory=list)

@@ -7,7 +7,6 @@ transaction; while it cannot write, everything else goes on from memory.
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable
 from itertools import count
 
@@ -27,7 +26,8 @@ from ringlight.controller.engine.effects import (
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import Event, ReleaseJob, SubmitJob, Tick
 from ringlight.controller.feed import EventFeed
-from ringlight.controller.ports import AgentLink, Batch, Clock, LoggedEvent, Store, StoreError
+from ringlight.controller.ports import AgentLink, Clock, LoggedEvent, Store, StoreError
+from ringlight.controller.unwritten import Unwritten
 from ringlight.fabric.errors import RinglightError
 
 _log = logging.getLogger(__name__)
@@ -52,14 +52,12 @@ class Runtime:
         self.feed_of_events = EventFeed()
         self.store = store
         self.store_trouble = ""
-        self.events_dropped = 0
         self.observers: list[Callable[[FabricEvent], None]] = []
         self._clock = clock
         self._links: dict[str, AgentLink] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
         self._requests = count(1)
-        self._persist: list[Persist] = []
-        self._events: deque[LoggedEvent] = deque()
+        self._unwritten = Unwritten(_UNWRITTEN_EVENTS)
         self._answers_due: list[Answer] = []
         self._something_to_write = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -68,6 +66,11 @@ class Runtime:
     def now(self) -> float:
         """Seconds of the clock that decisions are made by."""
         return self._clock.monotonic()
+
+    @property
+    def events_dropped(self) -> int:
+        """Events that will never be in the store, since it could not be written for too long."""
+        return self._unwritten.events_dropped
 
     def attach(self, session: str, link: AgentLink) -> None:
         """Make an agent reachable under its session's name, before its hello is fed."""
@@ -96,7 +99,12 @@ class Runtime:
         """The newest `limit` events above a sequence number: from memory when it reaches back so far, else the store.
 
         What is still waiting to be written is in memory, so nothing is missing in between.
+
+        Raises:
+            StoreError: the store was needed, and cannot be read.
         """
+        if after >= self.engine.state.sequence:
+            return []
         recent, complete = self.feed_of_events.recent(after)
         if not complete:
             known = recent[0].event.sequence if recent else self.engine.state.sequence + 1
@@ -129,7 +137,7 @@ class Runtime:
             case SendConfirm() if effect.session in self._links:
                 self._links[effect.session].confirm(effect)
             case Persist():
-                self._persist.append(effect)
+                self._unwritten.keep(effect)
                 self._something_to_write.set()
             case Publish():
                 self._publish(effect.event)
@@ -144,10 +152,7 @@ class Runtime:
         self.feed_of_events.publish(logged)
         for observe in self.observers:
             observe(event)
-        if len(self._events) >= _UNWRITTEN_EVENTS:
-            self._events.popleft()
-            self.events_dropped += 1
-        self._events.append(logged)
+        self._unwritten.log([logged])
         self._something_to_write.set()
 
     def _answer(self, answer: Answer) -> None:
@@ -172,7 +177,14 @@ class Runtime:
             self._timer = None
         if when is not None:
             delay = max(0.0, when - self.now)
-            self._timer = asyncio.get_running_loop().call_later(delay, self.feed, Tick())
+            self._timer = asyncio.get_running_loop().call_later(delay, self._wake, when)
+
+    def _wake(self, when: float) -> None:
+        """It is time; or not yet by the clock that decisions are made by, which need not be the event loop's."""
+        if self.now < when:
+            self._wake_at(when)
+        else:
+            self.feed(Tick())
 
     async def write_forever(self) -> None:
         """Write records and events as they come. Runs until cancelled; owned by the daemon."""
@@ -187,22 +199,25 @@ class Runtime:
         """Stop the timer and write what is left. Changes no circuit."""
         if self._timer is not None:
             self._timer.cancel()
-        await self._write_once()
+        if not await self._write_once():
+            _log.error("stopped with records or events that the store never took")
 
     async def _write_once(self) -> bool:
         """Write everything that waits; False when the store refused, and it all waits on."""
-        batch = Batch(self._persist, list(self._events))
+        batch = self._unwritten.take()
         answers, self._answers_due = self._answers_due, []
-        self._persist, unwritten = [], self._events
-        self._events = deque()
         trouble: StoreError | None = None
         try:
             if batch:
                 await self.store.write(batch)
         except StoreError as error:
             trouble = error
-            self._persist = batch.persist + self._persist
-            self._events = deque([*unwritten, *self._events])
+            self._unwritten.give_back(batch)
+        except asyncio.CancelledError:
+            # Perhaps it is written, perhaps not. Once more does no harm; never would.
+            self._unwritten.give_back(batch)
+            self._answers_due = answers + self._answers_due
+            raise
         self._note_trouble(trouble)
         for answer in answers:
             self._give(answer.request, self._unrecorded(trouble) if trouble else None)

@@ -13,8 +13,10 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ringlight.fabric.errors import InvalidError
 
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-Count = Annotated[int, Field(ge=1)]
+_DAY = 86_400
+
+Seconds = Annotated[float, Field(gt=0, le=_DAY, strict=True)]
+Count = Annotated[int, Field(ge=1, strict=True)]
 
 _STRICT = ConfigDict(extra="forbid")
 
@@ -47,7 +49,7 @@ class HealthSettings:
     light_settle: Seconds = 0.02
     """Seconds a hop must be dark before the fibre is blamed: the report that explains it may be on its way."""
 
-    probation: Annotated[float, Field(ge=0)] = 600.0
+    probation: Annotated[float, Field(ge=0, le=_DAY, strict=True)] = 600.0
     """Seconds a node must be free of faults before it may be used again: fast down, slow up."""
 
     dead_hop_retest: Seconds = 3600.0
@@ -120,10 +122,10 @@ def load_settings(path: Path | None) -> Settings:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InvalidError(f"{path} is not YAML: {error}") from error
     try:
-        return TypeAdapter(Settings).validate_python(document or {})
+        return TypeAdapter(Settings).validate_python({} if document is None else document)
     except ValidationError as error:
         problems = [
             f"{'.'.join(str(part) for part in problem['loc']) or 'file'}: {problem['msg']}"

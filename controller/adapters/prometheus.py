@@ -27,11 +27,15 @@ class Metrics:
     Args:
         view: gives the present state of the fabric.
         store_trouble: gives what is wrong with the store, or an empty string.
+        events_dropped: gives the number of events that the store never took.
     """
 
-    def __init__(self, view: Callable[[], FabricView], store_trouble: Callable[[], str]) -> None:
+    def __init__(
+        self, view: Callable[[], FabricView], store_trouble: Callable[[], str], events_dropped: Callable[[], int]
+    ) -> None:
         self._view = view
         self._store_trouble = store_trouble
+        self._events_dropped = events_dropped
         self._registry = CollectorRegistry()
         self._phases = Histogram(
             "ringlight_reconfiguration_seconds",
@@ -53,20 +57,22 @@ class Metrics:
 
     async def render(self) -> bytes:
         """The exposition text."""
-        return await asyncio.to_thread(self._render, self._view(), self._store_trouble())
+        snapshot = _Snapshot(self._view(), self._store_trouble(), self._events_dropped())
+        return await asyncio.to_thread(self._render, snapshot)
 
-    def _render(self, view: FabricView, store_trouble: str) -> bytes:
+    def _render(self, of_now: "_Snapshot") -> bytes:
         snapshot = CollectorRegistry()
-        snapshot.register(_Snapshot(view, store_trouble))
+        snapshot.register(of_now)
         return generate_latest(snapshot) + generate_latest(self._registry)
 
 
 class _Snapshot:
     """The gauges of one moment."""
 
-    def __init__(self, view: FabricView, store_trouble: str) -> None:
+    def __init__(self, view: FabricView, store_trouble: str, events_dropped: int) -> None:
         self._fabric = view
         self._store_trouble = store_trouble
+        self._events_dropped = events_dropped
 
     def collect(self) -> Iterator[Metric]:
         """Every family."""
@@ -95,6 +101,9 @@ class _Snapshot:
         yield GaugeMetricFamily("ringlight_sessions", "Live sessions of agents", fabric.sessions)
         yield GaugeMetricFamily("ringlight_settled", "1 while no transaction is in flight", int(fabric.settled))
         yield GaugeMetricFamily("ringlight_store_ok", "1 while the store can be written", int(not self._store_trouble))
+        yield CounterMetricFamily(
+            "ringlight_events_dropped", "Events that the store never took", self._events_dropped
+        )
         yield CounterMetricFamily(
             "ringlight_invariant_violations",
             "Commands refused by an invariant; anything but 0 is a bug",

@@ -35,7 +35,8 @@ Context = grpc.aio.ServicerContext[pb.AgentMessage, pb.ControllerMessage]
 class SessionLink:
     """One agent's session: its outbox, and its end."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, session: str, now: float) -> None:
+        self.session = session
         self.last_heard = now
         self.sending_since: float | None = None
         self.admitted = False
@@ -47,10 +48,8 @@ class SessionLink:
     def admit(self, epoch: int, heartbeat_interval: float) -> None:
         """Welcome the agent."""
         self.admitted = True
-        self._put(
-            ("welcome", ""),
-            pb.ControllerMessage(welcome=pb.Welcome(epoch=epoch, heartbeat_interval=heartbeat_interval)),
-        )
+        welcome = pb.Welcome(session=self.session, epoch=epoch, heartbeat_interval=heartbeat_interval)
+        self._put(("welcome", ""), pb.ControllerMessage(welcome=welcome))
 
     def refuse(self, error: RinglightError) -> None:
         """End the session with an error the agent will see."""
@@ -96,9 +95,9 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
     async def Session(self, request_iterator: AsyncIterator[pb.AgentMessage], context: Context) -> None:  # type: ignore[override]  # replies are written, not yielded
         """One session, from hello to end."""
         runtime = self._runtime
-        link = SessionLink(runtime.now)
-        session = f"s{next(self._numbers)}"
         hello = await self._first_message(request_iterator, context)
+        session = f"s{next(self._numbers)}"
+        link = SessionLink(session, runtime.now)
         runtime.attach(session, link)
         runtime.feed(hello_from(session, hello))
         await self._abort_if_ended(link, context)
@@ -162,12 +161,15 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
         """Signs of life to every agent, and an end to dead sessions. Runs until cancelled; owned by the daemon."""
         interval = self._runtime.engine.state.settings.heartbeat.interval
         while True:
+            before = self._runtime.now
             await asyncio.sleep(interval)
             now = self._runtime.now
+            # If this process itself stood still, what agents sent meanwhile is not read yet.
+            patience = _SILENT_INTERVALS * interval + (now - before - interval)
             for link in list(self._links.values()):
-                if now - link.last_heard > _SILENT_INTERVALS * interval:
+                if now - link.last_heard > patience:
                     link.close("nothing was heard for three heartbeat intervals")
-                elif link.sending_since is not None and now - link.sending_since > _SILENT_INTERVALS * interval:
+                elif link.sending_since is not None and now - link.sending_since > patience:
                     link.close("the agent did not take what it was sent for three heartbeat intervals")
                 else:
                     link.beat(self._runtime.engine.state.epoch)

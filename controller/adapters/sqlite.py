@@ -160,7 +160,13 @@ class _transaction:  # noqa: N801 - reads as a statement
         self._connection.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._connection.execute("COMMIT" if error is None else "ROLLBACK")
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        finally:
+            # SQLite ends a transaction by itself after some errors, and keeps one open whose COMMIT failed.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
 
 def _apply(connection: sqlite3.Connection, persist: Persist) -> None:

@@ -40,6 +40,7 @@ def _node_from(message: pb.NodeHello) -> NodeHello:
         light=codec.light_from(message.light),
         faults=tuple(codec.fault_from(fault) for fault in message.faults),
         applied_generation=message.applied_generation,
+        unconfirmed=message.unconfirmed,
     )
 
 

@@ -1,7 +1,7 @@
 """What the engine waits for: at most one time per topic, earliest first.
 
-A topic that is put later than it was before simply comes up early and finds nothing due; whoever handles it looks
-again at the state. So a heartbeat costs nothing here.
+A topic that is put later than it was before comes up early and finds nothing due; whoever handles it looks at the state
+again, and puts it again for what is left to wait for. So a heartbeat costs nothing here.
 """
 
 import heapq

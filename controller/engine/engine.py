@@ -164,16 +164,26 @@ class Engine:
             case "node":
                 state.dirty_nodes.add(state.wiring.position(name))
             case "ring" if name in state.rings:
-                time_out(state, state.rings[name], now)
+                ring = state.rings[name]
+                time_out(state, ring, now)
+                if ring.deadline is not None:
+                    state.agenda.put(("ring", name), ring.deadline)
                 state.dirty_rings.add(name)
             case "hop" if state.dead_hops.pop(state.wiring.parse_hop(name), None) is not None:
                 state.tell("hop-retest", name, "may be tried again")
                 state.capacity_grew = True
             case "park":
-                node = state.node(name)
-                if node.position in state.owing:
-                    give_up_on(state, node)
-                park(state, node, change, now)
+                self._park_again(state.node(name), change, now)
+
+    def _park_again(self, node: NodeRecord, change: Change, now: float) -> None:
+        """Try once more to bring an idle node to loopback, an interval after it was last told."""
+        due = node.commanded_at + self.state.settings.change.retry_interval
+        if now < due:
+            self.state.agenda.put(("park", node.name), due)
+            return
+        if node.position in self.state.owing:
+            give_up_on(self.state, node)
+        park(self.state, node, change, now)
 
     def _judge_nodes(self, now: float) -> None:
         state = self.state

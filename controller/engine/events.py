@@ -39,6 +39,7 @@ class NodeHello:
     light: Mapping[PortKey, bool]
     faults: tuple[Fault, ...] = ()
     applied_generation: int = 0
+    unconfirmed: str = ""  # transaction that its agent will undo unless it is confirmed
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
     if ring.planned:
         ring.planned = False
         for node in state.chain_nodes(ring):
-            state.emit(SendConfirm(node.session, node.name, state.epoch, ring.transaction))
+            confirm(state, node)
     data = {"generation": str(ring.generation)}
     if ring.answered_at:
         data |= {
@@ -111,6 +111,11 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
     ring.answered_at = 0.0
     state.emit(Persist(rings=(stored_ring(state.wiring, ring),)))
     state.tell("ring-active", ring.name, f"light proven on {len(ring.hops)} hops", **data)
+
+
+def confirm(state: State, node: NodeRecord) -> None:
+    """Tell a node that its last change is proven, so that its agent does not undo it."""
+    state.emit(SendConfirm(node.session, node.name, state.epoch, node.transaction))
 
 
 def time_out(state: State, ring: RingRecord, now: float) -> None:

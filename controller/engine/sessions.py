@@ -8,8 +8,9 @@ from ringlight.controller.engine.admission import check_hello
 from ringlight.controller.engine.assessment import note_light
 from ringlight.controller.engine.effects import Admit, Close, Persist, Refuse
 from ringlight.controller.engine.events import AgentHello, NodeHello
+from ringlight.controller.engine.progress import confirm
 from ringlight.controller.engine.repair import Change, command, needs_parking
-from ringlight.controller.engine.state import NodeRecord, SessionRecord, State
+from ringlight.controller.engine.state import NodeRecord, RingState, SessionRecord, State
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.errors import RinglightError
 
@@ -69,12 +70,26 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     if rebooted:
         node.well_since = now
         state.tell("node-rebooted", node.name, "its hardware lost power and came back")
+    if hello.unconfirmed:
+        _take_unconfirmed(state, node, hello.unconfirmed)
     hear(state, node, now)
     state.capacity_grew = True
     if needs_parking(node) and just_started:
         state.tell("drift", node.name, "selects fibres that no ring wants; left so, since the controller just started")
     else:
         park(state, node, change, now)
+
+
+def _take_unconfirmed(state: State, node: NodeRecord, transaction: str) -> None:
+    """A planned change still waits for its confirmation: the last one was lost, or its controller is gone."""
+    node.transaction = transaction
+    ring = state.rings.get(node.ring)
+    if ring is None or not node.in_place:
+        return  # nobody wants what it has: let it go back
+    if ring.state is RingState.ACTIVE:
+        confirm(state, node)
+    else:
+        ring.planned = True
 
 
 def _take_faults(state: State, node: NodeRecord, faults: tuple[Fault, ...], now: float) -> None:

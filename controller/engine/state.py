@@ -59,6 +59,8 @@ class NodeRecord:
         findings: open faults the controller found itself: answers that were wrong or missing.
         well_since: when its last fault closed; None if it never had one.
         generation: of `desired`; 0 while nothing was ever wanted here.
+        transaction: of the last command, or what its agent says is unconfirmed.
+        commanded_at: when the last command was decided (monotonic seconds).
         sent: generation of the last command that left for it.
         answered: highest generation its agent answered for.
         unanswered: it did not answer its last command in time.
@@ -81,6 +83,8 @@ class NodeRecord:
     well_since: float | None = None
     judgement: Judgement = _NOT_HEARD
     generation: int = 0
+    transaction: str = ""
+    commanded_at: float = 0.0
     sent: int = 0
     answered: int = 0
     unanswered: bool = False

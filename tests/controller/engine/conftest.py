@@ -47,6 +47,7 @@ from ringlight.emulator.plant import (
     FaultOpened,
     HardwareFault,
     LightChanged,
+    NodeReading,
     Plant,
     PlantEvent,
     PowerChanged,
@@ -69,6 +70,8 @@ class World:
         self.now = 1000.0
         self.silent: set[str] = set()
         self.deaf: set[str] = set()
+        self.unwilling: set[str] = set()
+        self.unconfirmed: dict[str, str] = {}
         self.epochs: dict[str, int] = {}
         self.applied: dict[str, int] = {}
         self.sessions: dict[str, str] = {}
@@ -162,6 +165,7 @@ class World:
             light=reading.light,
             faults=tuple(self._judged(fault) for fault in reading.faults),
             applied_generation=self.applied.get(name, 0),
+            unconfirmed=self.unconfirmed.get(name, ""),
         )
         hello = {
             "agent": f"agent-{name}",
@@ -179,11 +183,20 @@ class World:
         self.silent.add(name)
         self.handle(SessionLost(self.sessions.pop(name), "crashed"))
 
+    def answer(self, command: SendCircuits) -> None:
+        """The agent of a node that was deaf comes round to a command."""
+        self._obey(command)
+        self.handle(Tick())
+
     def _obey(self, command: SendCircuits) -> None:
         name = command.node
         if name in self.silent or name in self.deaf:
             return
         position = self._position(name)
+        if name in self.unwilling:
+            reading = self.plant.read(position)
+            self._answer(command, ApplyCode.FAILED, {}, reading)
+            return
         assert command.epoch >= self.epochs.get(name, 0), "I3"
         assert command.generation > self.applied.get(name, 0), "I5"
         assert self.wiring.accepts(position, command.table)
@@ -198,10 +211,15 @@ class World:
             )
         reading = self.plant.read(position)
         code = ApplyCode.FAILED if BundleCode.STUCK in results.values() else ApplyCode.APPLIED
+        self._answer(command, code, results, reading)
+
+    def _answer(
+        self, command: SendCircuits, code: ApplyCode, results: dict[int, BundleCode], reading: NodeReading
+    ) -> None:
         self._queue.append(
             Applied(
                 session=command.session,
-                node=name,
+                node=command.node,
                 transaction=command.transaction,
                 epoch=command.epoch,
                 generation=command.generation,

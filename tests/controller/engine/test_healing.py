@@ -222,3 +222,67 @@ def test_a_second_fault_during_a_repair_is_planned_from_what_is_in_flight(world)
     assert not {chain[1], chain[2]} & set(world.chain("train/0"))
     assert world.ring("train/0").state is RingState.ACTIVE
     world.assert_light_is_plan()
+
+
+def test_a_hop_that_never_lights_is_found_and_routed_around(world):
+    """A fibre that was cut while nothing used it: both ends answer, and no light comes."""
+    victim, spare = world.chain("train/0")[-1], "n4"
+    last = world.chain("train/0")[-2]
+    distance = world.wiring.position(spare) - world.wiring.position(last)
+    world.fail(FaultKind.FIBRE_CUT, last, distance=distance)
+    world.fail(FaultKind.GPU_LOST, victim, gpu=0)
+    assert world.ring("train/0").state is RingState.VERIFYING
+    world.advance(2)
+    assert HopKey(world.wiring.position(last), distance) in world.engine.state.dead_hops
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_the_wait_for_light_begins_with_the_last_answer(world):
+    """However late the answers came: the time for light is counted from them."""
+    last = world.chain("train/0")[-2]
+    distance = world.wiring.position("n4") - world.wiring.position(last)
+    world.fail(FaultKind.FIBRE_CUT, last, distance=distance)
+    world.deaf = {"n4"}
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[-1], gpu=0)
+    (owed,) = [command for command in world.commands if command.node == "n4"]
+    world.advance(0.75)
+    world.deaf = set()
+    world.answer(owed)
+    assert world.ring("train/0").state is RingState.VERIFYING
+    world.advance(0.75)
+    assert not world.engine.state.dead_hops
+    world.advance(1)
+    assert world.engine.state.dead_hops
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
+
+
+def test_every_node_of_a_proven_ring_is_confirmed_in_its_own_transaction(make_world):
+    """Also those that were in place before the ring had to be planned again."""
+    world = make_world().start()
+    world.deaf = {"n2"}
+    world.submit(rings=1, tp=16)
+    world.advance(3)
+    assert world.ring("train/0").state is RingState.ACTIVE
+    last = {command.node: command.transaction for command in world.commands}
+    confirmed = {confirm.node: confirm.transaction for confirm in world.confirms}
+    assert confirmed == {name: last[name] for name in world.chain("train/0")}
+
+
+def test_a_failure_that_no_bundle_explains_is_not_tried_again_at_once(world):
+    """Such as an agent that cannot write down whom it obeys."""
+    victim = world.chain("train/0")[1]
+    world.unwilling = {world.chain("train/0")[2]}
+    world.fail(FaultKind.GPU_LOST, victim, gpu=0)
+    assert len(world.commands) < 60
+    world.advance(5)
+    assert not world.unwilling & set(world.chain("train/0"))
+    world.assert_light_is_plan()
+
+
+def test_the_engine_says_once_when_it_has_come_to_rest(world):
+    before = world.kinds().count("settled")
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
+    world.advance(5)
+    assert world.kinds().count("settled") == before + 1

@@ -78,3 +78,22 @@ def test_circuits_that_no_ring_of_ours_asks_for_are_not_taken_apart(world):
     for name in sorted(lit):
         world.dial(name)
     assert not world.commanded() & lit
+
+
+def test_a_change_that_was_never_confirmed_is_confirmed_by_the_next_controller(world):
+    """The former one proved the ring and died before it could say so; agents would undo it."""
+    world.unconfirmed = dict.fromkeys(world.chain("train/0"), "g1")
+    world.confirms.clear()
+    world.restart()
+    assert {confirm.node: confirm.transaction for confirm in world.confirms} == world.unconfirmed
+    assert not world.commands
+
+
+def test_a_confirmation_that_was_lost_with_its_session_is_repeated(world):
+    name = world.chain("train/0")[1]
+    world.hang_up(name)
+    world.silent.clear()
+    world.unconfirmed = {name: "g1"}
+    world.confirms.clear()
+    world.dial(name)
+    assert [(confirm.node, confirm.transaction) for confirm in world.confirms] == [(name, "g1")]
