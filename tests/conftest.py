@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ringlight.controller.settings import HealthSettings, Settings
 from ringlight.fabric.circuits import Path
 from ringlight.fabric.spec import (
     BundleSpec,
@@ -16,6 +17,7 @@ from ringlight.fabric.spec import (
     fibres_of_port_map,
 )
 from ringlight.fabric.wiring import Wiring
+from tests.world import World
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("ringlight", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -65,3 +67,30 @@ def make_spec() -> MakeSpec:
 def make_wiring() -> MakeWiring:
     """The wiring of a spec with default bundles and port map; never changed, so the same one for the same numbers."""
     return _make_wiring
+
+
+@pytest.fixture
+def make_world(make_spec: MakeSpec) -> Callable[..., World]:
+    """Fabrics without processes, in virtual time; see `tests.world`."""
+
+    def make(
+        nodes: int = 16,
+        k: int = 2,
+        gpus: int = 4,
+        *,
+        closed: bool = True,
+        probation: float = 600.0,
+        retest: float = 3600.0,
+    ) -> World:
+        health = HealthSettings(probation=probation, dead_hop_retest=retest)
+        return World(make_spec(nodes, k, gpus, closed=closed), Settings(health=health))
+
+    return make
+
+
+@pytest.fixture
+def world(make_world: Callable[..., World]) -> World:
+    """16 nodes, started, with a job of two rings of four nodes."""
+    world = make_world().start()
+    assert world.submit().error is None
+    return world

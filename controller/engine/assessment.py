@@ -32,8 +32,8 @@ def speech(state: State, node: NodeRecord, now: float) -> Speech:
     return Speech.SUSPECT if silence < state.settings.confirm_seconds else Speech.SILENT
 
 
-def assess_node(state: State, node: NodeRecord, now: float) -> bool:
-    """Judge a node anew; True when the verdict changed."""
+def assess_node(state: State, node: NodeRecord, now: float) -> None:
+    """Judge a node anew, and tell when the verdict changed."""
     former = node.judgement
     spoken = speech(state, node, now)
     was_failed = former.verdict is Verdict.FAILED
@@ -51,7 +51,7 @@ def assess_node(state: State, node: NodeRecord, now: float) -> bool:
     )
     _come_back(state, node, now, probation_ends)
     if node.judgement.verdict is former.verdict:
-        return False
+        return
     state.tell(
         "verdict",
         node.name,
@@ -60,7 +60,6 @@ def assess_node(state: State, node: NodeRecord, now: float) -> bool:
         former=former.verdict,
         grounds=_ground_names(node.judgement),
     )
-    return True
 
 
 def _ground_names(judgement: Judgement) -> str:

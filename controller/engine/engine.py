@@ -189,8 +189,9 @@ class Engine:
         state = self.state
         for position in sorted(state.dirty_nodes):
             node = state.nodes[position]
-            if assess_node(state, node, now) and is_usable(state, node, now):
-                state.capacity_grew = True
+            assess_node(state, node, now)
+            was_usable, node.usable = node.usable, is_usable(state, node, now)
+            state.capacity_grew |= node.usable and not was_usable
             if node.ring:
                 state.dirty_rings.add(node.ring)
         state.dirty_nodes.clear()
@@ -259,7 +260,8 @@ class Engine:
         )
         for violation in check(state, list(commands.values()), footing):
             state.violations += 1
-            commands.pop(violation.node, None)
+            if commands.pop(violation.node, None) is not None:
+                state.owing.discard(state.wiring.position(violation.node))
             text = f"{violation.invariant}: {violation.text}; refused"
             state.tell("invariant-violation", violation.node, text, invariant=violation.invariant)
         for name, command in sorted(commands.items()):

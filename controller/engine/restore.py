@@ -16,7 +16,7 @@ def restore(state: State, event: Restored, now: float) -> None:
     """Begin with what the store remembers."""
     state.started_at = now
     state.epoch = event.epoch
-    state.generation = event.generation
+    state.generation = state.restored_generation = event.generation
     state.sequence = event.sequence
     state.reserve_generations()
     for job in sorted(event.jobs, key=lambda job: job.order):

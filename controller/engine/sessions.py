@@ -55,7 +55,8 @@ def _outrank(state: State, hello: AgentHello) -> None:
 def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: float) -> None:
     """Take over what the hardware says."""
     node = state.node(hello.node)
-    just_started = not node.adopted and not state.open
+    if not node.adopted:
+        node.is_foreign = not 0 < hello.applied_generation <= state.restored_generation
     rebooted = node.hardware_boot not in ("", hello.hardware_boot)
     node.session = session
     node.adopted = True
@@ -73,8 +74,7 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     if hello.unconfirmed:
         _take_unconfirmed(state, node, hello.unconfirmed)
     hear(state, node, now)
-    state.capacity_grew = True
-    if needs_parking(node) and just_started:
+    if needs_parking(node) and not state.open:
         state.tell("drift", node.name, "selects fibres that no ring wants; left so, since the controller just started")
     else:
         park(state, node, change, now)

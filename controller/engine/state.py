@@ -59,6 +59,8 @@ class NodeRecord:
         findings: open faults the controller found itself: answers that were wrong or missing.
         well_since: when its last fault closed; None if it never had one.
         generation: of `desired`; 0 while nothing was ever wanted here.
+        is_foreign: the circuits it had when it first dialled in come from no version of the wanted state that we know.
+        usable: it could be given to a ring, when it was last judged.
         transaction: of the last command, or what its agent says is unconfirmed.
         commanded_at: when the last command was decided (monotonic seconds).
         sent: generation of the last command that left for it.
@@ -83,6 +85,8 @@ class NodeRecord:
     well_since: float | None = None
     judgement: Judgement = _NOT_HEARD
     generation: int = 0
+    is_foreign: bool = False
+    usable: bool = False
     transaction: str = ""
     commanded_at: float = 0.0
     sent: int = 0
@@ -108,11 +112,8 @@ class NodeRecord:
 
     @property
     def carries_foreign_light(self) -> bool:
-        """It selects a lit fibre that no ring of ours asks for: somebody else's circuit, hands off.
-
-        While a command of ours is on its way, what is still lit is our own.
-        """
-        if self.observed is None or self.answered < self.generation:
+        """It selects a lit fibre that no ring of ours asks for and that we did not switch: hands off."""
+        if self.observed is None or not self.is_foreign:
             return False
         return any(
             self.light.get((bundle, path), False)
@@ -202,6 +203,7 @@ class State:
         self.started_at = 0.0
         self.epoch = 0
         self.generation = 0
+        self.restored_generation = 0
         self.reserved = 0
         self.sequence = 0
         self.violations = 0

@@ -5,9 +5,7 @@ would say of them comes back as events. Commands that left the engine are kept, 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
-
-import pytest
+from collections.abc import Iterable
 
 from ringlight.controller.engine.effects import (
     Answer,
@@ -40,7 +38,7 @@ from ringlight.controller.engine.events import (
     Tick,
 )
 from ringlight.controller.engine.state import RingRecord, RingState
-from ringlight.controller.settings import HealthSettings, Settings
+from ringlight.controller.settings import Settings
 from ringlight.emulator.faults import FaultKind, FaultRequest
 from ringlight.emulator.plant import (
     FaultClosed,
@@ -269,7 +267,8 @@ class World:
             self.dial(name)
         else:
             self.silent.add(name)
-            self._queue.append(SessionLost(self.sessions.pop(name), "no answer"))
+            if name in self.sessions:
+                self._queue.append(SessionLost(self.sessions.pop(name), "no answer"))
 
     @staticmethod
     def _judged(fault: HardwareFault) -> Fault:
@@ -312,19 +311,3 @@ class World:
 
     def _position(self, name: str) -> int:
         return self.wiring.position(name)
-
-
-@pytest.fixture
-def make_world(make_spec: Callable[..., FabricSpec]) -> Callable[..., World]:
-    def make(nodes: int = 16, k: int = 2, gpus: int = 4, *, closed: bool = True, probation: float = 600.0) -> World:
-        return World(make_spec(nodes, k, gpus, closed=closed), Settings(health=HealthSettings(probation=probation)))
-
-    return make
-
-
-@pytest.fixture
-def world(make_world: Callable[..., World]) -> World:
-    """16 nodes, started, with a job of two rings of four nodes."""
-    world = make_world().start()
-    assert world.submit().error is None
-    return world
