@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 from ringlight.agents.fencing import Refusal
 from ringlight.agents.ports import CircuitDriver, Readout, SwitchOutcome
@@ -18,36 +17,11 @@ from ringlight.agents.state_file import FenceFile
 from ringlight.fabric.circuits import CircuitTable, Path
 from ringlight.fabric.errors import RinglightError, UnavailableError
 from ringlight.fabric.inventory import Inventory
+from ringlight.fabric.outcomes import WRONG, ApplyCode, BundleCode
 
 _log = logging.getLogger(__name__)
 
 _UNREADABLE = "the hardware does not answer when it is read"
-
-
-class ApplyCode(IntEnum):
-    """What became of a command. The numbers are those of the wire protocol."""
-
-    APPLIED = 1
-    UNCHANGED = 2
-    REVERTED = 3
-    FAILED = 4
-    STALE_EPOCH = 5
-    STALE_GENERATION = 6
-    UNKNOWN_NODE = 7
-    BAD_TABLE = 8
-
-
-class BundleCode(IntEnum):
-    """What became of one bundle. The numbers are those of the wire protocol."""
-
-    SWITCHED = 1
-    UNCHANGED = 2
-    STUCK = 3
-    TIMEOUT = 4
-    NOT_TRIED = 5
-
-
-_WRONG = (BundleCode.STUCK, BundleCode.TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +164,7 @@ class Executor:
             bundle: _judge(path, switched.get(bundle), after.circuits[bundle] if after else None, bundle in switched)
             for bundle, path in enumerate(table)
         }
-        wrong = [f"b{bundle} {code.name.lower()}" for bundle, code in bundles.items() if code in _WRONG]
+        wrong = [f"b{bundle} {code.name.lower()}" for bundle, code in bundles.items() if code in WRONG]
         reason = f"not as told: {', '.join(wrong)}" if wrong else "" if after else _UNREADABLE
         return Outcome(command, ApplyCode.FAILED if reason else done, bundles, after, seconds, reason)
 

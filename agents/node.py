@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from random import Random
 
 from ringlight.agents.backoff import Backoff
-from ringlight.agents.executor import ApplyCode, Command, Executor, Outcome
+from ringlight.agents.executor import Command, Executor, Outcome
 from ringlight.agents.messages import applied_message, closed_message, light_message, opened_message
 from ringlight.agents.observation import Observation
 from ringlight.agents.ports import (
@@ -29,6 +29,7 @@ from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.fabric.circuits import Fault
 from ringlight.fabric.errors import UnavailableError
+from ringlight.fabric.outcomes import ApplyCode
 from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.v1 import agent_pb2 as pb
 

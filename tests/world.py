@@ -22,8 +22,6 @@ from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
-    ApplyCode,
-    BundleCode,
     Event,
     FaultCleared,
     FaultReported,
@@ -52,6 +50,7 @@ from ringlight.emulator.plant import (
 )
 from ringlight.fabric.circuits import Fault, FaultClass, digest
 from ringlight.fabric.inventory import inventory_of
+from ringlight.fabric.outcomes import ApplyCode, BundleCode
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.trace import canonical_cycle
 from ringlight.fabric.wiring import Wiring

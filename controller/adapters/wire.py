@@ -4,8 +4,6 @@ from ringlight.controller.engine.effects import SendCircuits, SendConfirm
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
-    ApplyCode,
-    BundleCode,
     Event,
     FaultCleared,
     FaultReported,
@@ -14,6 +12,7 @@ from ringlight.controller.engine.events import (
     NodeBeat,
     NodeHello,
 )
+from ringlight.fabric.outcomes import ApplyCode, BundleCode
 from ringlight.protos import codec
 from ringlight.protos.v1 import agent_pb2 as pb
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 from ringlight.controller.engine.effects import StoredJob, StoredRing
 from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
 from ringlight.fabric.inventory import Inventory
+from ringlight.fabric.outcomes import ApplyCode, BundleCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,31 +105,6 @@ class LightReported:
     session: str
     node: str
     changed: Mapping[PortKey, bool]
-
-
-class ApplyCode(IntEnum):
-    """How an agent answered a command. The numbers are those of the wire protocol."""
-
-    UNSPECIFIED = 0
-    APPLIED = 1
-    UNCHANGED = 2
-    REVERTED = 3
-    FAILED = 4
-    STALE_EPOCH = 5
-    STALE_GENERATION = 6
-    UNKNOWN_NODE = 7
-    BAD_TABLE = 8
-
-
-class BundleCode(IntEnum):
-    """What became of one bundle. The numbers are those of the wire protocol."""
-
-    UNSPECIFIED = 0
-    SWITCHED = 1
-    UNCHANGED = 2
-    STUCK = 3
-    TIMEOUT = 4
-    NOT_TRIED = 5
 
 
 @dataclass(frozen=True, slots=True)

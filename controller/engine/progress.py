@@ -6,9 +6,10 @@ that does not answer, or a hop that stays dark, is new evidence: the ring is dam
 
 from ringlight.controller.engine.assessment import kill_hop, note_light
 from ringlight.controller.engine.effects import Persist, SendConfirm
-from ringlight.controller.engine.events import Applied, ApplyCode, BundleCode
+from ringlight.controller.engine.events import Applied
 from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_ring
 from ringlight.fabric.circuits import Fault, FaultClass
+from ringlight.fabric.outcomes import WRONG, ApplyCode, BundleCode
 from ringlight.fabric.wiring import Hop
 
 _REFUSALS = {
@@ -17,9 +18,6 @@ _REFUSALS = {
     ApplyCode.UNKNOWN_NODE: "is not served by the agent that was told",
     ApplyCode.BAD_TABLE: "refused a table as impossible",
 }
-
-
-_WRONG = {BundleCode.STUCK, BundleCode.TIMEOUT}
 
 
 def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> None:
@@ -36,7 +34,7 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
         state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")
         return
     node.answered = answer.generation
-    node.unanswered = answer.code is ApplyCode.FAILED and not _WRONG & set(answer.bundles.values())
+    node.unanswered = answer.code is ApplyCode.FAILED and not WRONG & set(answer.bundles.values())
     if node.unanswered:
         # No bundle is to blame, so another command at once would only fail again.
         state.tell("no-answer", node.name, f"could not carry out generation {node.generation}: {answer.reason}")
@@ -47,7 +45,7 @@ def _learn_findings(state: State, node: NodeRecord, answer: Applied, now: float)
     """A bundle that did not do as told is a fault of the node until it does."""
     for bundle, code in sorted(answer.bundles.items()):
         finding = f"switch:b{bundle}"
-        if code in _WRONG:
+        if code in WRONG:
             text = "does not switch" if code is BundleCode.STUCK else "does not answer"
             fault = Fault(finding, f"b{bundle}", FaultClass.FATAL, f"bundle-{code.name.lower()}", text)
             if finding not in node.findings:

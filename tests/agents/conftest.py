@@ -347,7 +347,7 @@ async def run_node(fences, fast):
             hardware.gpus,
             fences=fences,
             settings=fast,
-            rng=Random(1),  # noqa: S311 - jitter, no secret
+            rng=Random(1),
             report=lambda _, message: running.reports.append(message),
             on_change=on_change,
         )
@@ -383,7 +383,7 @@ async def run_agent(controller, tmp_path, fast):
             {name: (one.driver, one.gpus) for name, one in hardware.items()},
             dial=dial or dial_controller(controller.address),
             fences=fences,
-            rng=Random(1),  # noqa: S311 - jitter, no secret
+            rng=Random(1),
             settings=settings,
             on_welcome=on_welcome,
         )

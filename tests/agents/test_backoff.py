@@ -10,7 +10,7 @@ from ringlight.agents.backoff import Backoff
 
 
 def jitter(seed):
-    return Random(seed)  # noqa: S311 - jitter, no secret
+    return Random(seed)
 
 
 class Highest(Random):

@@ -57,7 +57,7 @@ class Lab:
 @pytest.fixture
 async def lab(make_wiring: Callable[..., Wiring], tmp_path: FilePath) -> AsyncIterator[Lab]:
     plant = Plant(make_wiring(8, k=2, gpus=4), boot="boot")
-    server = HardwareServer(plant, Random(7))  # noqa: S311 - switching times, no secret
+    server = HardwareServer(plant, Random(7))
     await server.start(tmp_path / "hardware.sock")
     lab = Lab(plant, server, tmp_path / "hardware.sock")
     yield lab
@@ -325,7 +325,7 @@ async def test_hardware_that_answers_nothing_sensible_is_unavailable(
 async def test_hundreds_of_nodes_open_at_once(make_wiring: Callable[..., Wiring], tmp_path: FilePath) -> None:
     size = 400
     plant = Plant(make_wiring(size), boot="boot")
-    server = HardwareServer(plant, Random(1))  # noqa: S311 - switching times, no secret
+    server = HardwareServer(plant, Random(1))
     await server.start(tmp_path / "many.sock")
     hardware = emulator_hardware(tmp_path / "many.sock")
     drivers = [hardware(f"n{position}")[0] for position in range(size)]

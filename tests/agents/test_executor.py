@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringlight.agents.executor import ApplyCode, BundleCode, Executor
+from ringlight.agents.executor import Executor
 from ringlight.agents.state_file import FenceFile
 from ringlight.fabric.circuits import Path
 from ringlight.fabric.errors import UnavailableError
+from ringlight.fabric.outcomes import ApplyCode, BundleCode
 
 
 def codes(outcome):
