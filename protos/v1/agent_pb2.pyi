@@ -32,6 +32,7 @@ class _ApplyCode:
 class _ApplyCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ApplyCode.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     APPLY_CODE_UNSPECIFIED: _ApplyCode.ValueType  # 0
+    """never sent"""
     APPLY_CODE_APPLIED: _ApplyCode.ValueType  # 1
     """read back as asked"""
     APPLY_CODE_UNCHANGED: _ApplyCode.ValueType  # 2
@@ -49,9 +50,11 @@ class _ApplyCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ApplyCode.V
     APPLY_CODE_BAD_TABLE: _ApplyCode.ValueType  # 8
     """refused: wrong number of bundles, or a path that is not cabled"""
 
-class ApplyCode(_ApplyCode, metaclass=_ApplyCodeEnumTypeWrapper): ...
+class ApplyCode(_ApplyCode, metaclass=_ApplyCodeEnumTypeWrapper):
+    """What became of a SetCircuits."""
 
 APPLY_CODE_UNSPECIFIED: ApplyCode.ValueType  # 0
+"""never sent"""
 APPLY_CODE_APPLIED: ApplyCode.ValueType  # 1
 """read back as asked"""
 APPLY_CODE_UNCHANGED: ApplyCode.ValueType  # 2
@@ -77,6 +80,7 @@ class _BundleCode:
 class _BundleCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BundleCode.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     BUNDLE_CODE_UNSPECIFIED: _BundleCode.ValueType  # 0
+    """never sent"""
     BUNDLE_CODE_SWITCHED: _BundleCode.ValueType  # 1
     """written and read back"""
     BUNDLE_CODE_UNCHANGED: _BundleCode.ValueType  # 2
@@ -88,9 +92,11 @@ class _BundleCodeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BundleCode
     BUNDLE_CODE_NOT_TRIED: _BundleCode.ValueType  # 5
     """the whole table was refused"""
 
-class BundleCode(_BundleCode, metaclass=_BundleCodeEnumTypeWrapper): ...
+class BundleCode(_BundleCode, metaclass=_BundleCodeEnumTypeWrapper):
+    """What became of one bundle of a SetCircuits."""
 
 BUNDLE_CODE_UNSPECIFIED: BundleCode.ValueType  # 0
+"""never sent"""
 BUNDLE_CODE_SWITCHED: BundleCode.ValueType  # 1
 """written and read back"""
 BUNDLE_CODE_UNCHANGED: BundleCode.ValueType  # 2
@@ -105,6 +111,8 @@ Global___BundleCode: _TypeAlias = BundleCode  # noqa: Y015
 
 @_typing.final
 class AgentMessage(_message.Message):
+    """What an agent says."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     HELLO_FIELD_NUMBER: _builtins.int
@@ -114,17 +122,29 @@ class AgentMessage(_message.Message):
     APPLIED_FIELD_NUMBER: _builtins.int
     GOODBYE_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def hello(self) -> Global___Hello: ...
+    def hello(self) -> Global___Hello:
+        """first, once"""
+
     @_builtins.property
-    def heartbeat(self) -> Global___Heartbeat: ...
+    def heartbeat(self) -> Global___Heartbeat:
+        """once an interval"""
+
     @_builtins.property
-    def health(self) -> Global___HealthReport: ...
+    def health(self) -> Global___HealthReport:
+        """at once"""
+
     @_builtins.property
-    def light(self) -> Global___LightReport: ...
+    def light(self) -> Global___LightReport:
+        """at once"""
+
     @_builtins.property
-    def applied(self) -> Global___Applied: ...
+    def applied(self) -> Global___Applied:
+        """one for each SetCircuits"""
+
     @_builtins.property
-    def goodbye(self) -> Global___Goodbye: ...
+    def goodbye(self) -> Global___Goodbye:
+        """last, if the agent stops in order"""
+
     def __init__(
         self,
         *,
@@ -147,6 +167,8 @@ Global___AgentMessage: _TypeAlias = AgentMessage  # noqa: Y015
 
 @_typing.final
 class ControllerMessage(_message.Message):
+    """What the controller says."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     WELCOME_FIELD_NUMBER: _builtins.int
@@ -154,13 +176,21 @@ class ControllerMessage(_message.Message):
     CONFIRM_FIELD_NUMBER: _builtins.int
     HEARD_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def welcome(self) -> Global___Welcome: ...
+    def welcome(self) -> Global___Welcome:
+        """first, once, in answer to the Hello"""
+
     @_builtins.property
-    def set_circuits(self) -> Global___SetCircuits: ...
+    def set_circuits(self) -> Global___SetCircuits:
+        """any number, for any node of the agent"""
+
     @_builtins.property
-    def confirm(self) -> Global___Confirm: ...
+    def confirm(self) -> Global___Confirm:
+        """after a planned change"""
+
     @_builtins.property
-    def heard(self) -> Global___Heard: ...
+    def heard(self) -> Global___Heard:
+        """once an interval"""
+
     def __init__(
         self,
         *,
@@ -229,6 +259,8 @@ Global___Hello: _TypeAlias = Hello  # noqa: Y015
 
 @_typing.final
 class NodeHello(_message.Message):
+    """One node in a Hello."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NODE_FIELD_NUMBER: _builtins.int
@@ -240,6 +272,7 @@ class NodeHello(_message.Message):
     APPLIED_GENERATION_FIELD_NUMBER: _builtins.int
     UNCONFIRMED_FIELD_NUMBER: _builtins.int
     node: _builtins.str
+    """name in the fabric file"""
     hardware_boot: _builtins.str
     """changes when the node lost power"""
     applied_generation: _builtins.int
@@ -247,7 +280,9 @@ class NodeHello(_message.Message):
     unconfirmed: _builtins.str
     """transaction applied here that still waits for its Confirm; empty when none"""
     @_builtins.property
-    def inventory(self) -> _circuits_pb2.Inventory: ...
+    def inventory(self) -> _circuits_pb2.Inventory:
+        """parts and cabling; must equal the fabric file's"""
+
     @_builtins.property
     def circuits(self) -> _circuits_pb2.CircuitTable:
         """read from the hardware, never remembered"""
@@ -282,12 +317,15 @@ Global___NodeHello: _TypeAlias = NodeHello  # noqa: Y015
 
 @_typing.final
 class Welcome(_message.Message):
+    """The answer to a Hello that is accepted."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SESSION_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
     HEARTBEAT_INTERVAL_FIELD_NUMBER: _builtins.int
     session: _builtins.str
+    """names this session in logs"""
     epoch: _builtins.int
     """the controller's term; the fencing token"""
     heartbeat_interval: _builtins.float
@@ -320,11 +358,13 @@ class SetCircuits(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     REVERT_AFTER_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
+    """the controller's term; the fencing token"""
     generation: _builtins.int
     """version of the fabric's desired state; only grows"""
     transaction: _builtins.str
     """names the change this belongs to"""
     node: _builtins.str
+    """name of the node it is for"""
     revert_after: _builtins.float
     """seconds; 0 = never. Planned changes return to the last confirmed table unless confirmed"""
     @_builtins.property
@@ -359,8 +399,11 @@ class Confirm(_message.Message):
     TRANSACTION_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
+    """the controller's term; a lower one than was seen means nothing"""
     transaction: _builtins.str
+    """the change that is proven"""
     node: _builtins.str
+    """name of the node it is for"""
     def __init__(
         self,
         *,
@@ -384,6 +427,7 @@ class Heard(_message.Message):
 
     EPOCH_FIELD_NUMBER: _builtins.int
     epoch: _builtins.int
+    """the controller's term"""
     def __init__(
         self,
         *,
@@ -399,12 +443,16 @@ Global___Heard: _TypeAlias = Heard  # noqa: Y015
 
 @_typing.final
 class BundleResult(_message.Message):
+    """One bundle in an Applied."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     BUNDLE_FIELD_NUMBER: _builtins.int
     CODE_FIELD_NUMBER: _builtins.int
     bundle: _builtins.int
+    """bundle number in its node"""
     code: Global___BundleCode.ValueType
+    """what became of it"""
     def __init__(
         self,
         *,
@@ -421,6 +469,8 @@ Global___BundleResult: _TypeAlias = BundleResult  # noqa: Y015
 
 @_typing.final
 class Applied(_message.Message):
+    """The answer to a SetCircuits, and the news of a change that was undone."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NODE_FIELD_NUMBER: _builtins.int
@@ -436,10 +486,15 @@ class Applied(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     HIGHEST_EPOCH_FIELD_NUMBER: _builtins.int
     node: _builtins.str
+    """name of the node"""
     transaction: _builtins.str
+    """of the command that is answered"""
     epoch: _builtins.int
+    """of the command"""
     generation: _builtins.int
+    """of the command"""
     code: Global___ApplyCode.ValueType
+    """what became of it"""
     digest: _builtins.int
     """of the table read back"""
     switch_seconds: _builtins.float
@@ -449,7 +504,9 @@ class Applied(_message.Message):
     highest_epoch: _builtins.int
     """so that a stale controller learns of its successor"""
     @_builtins.property
-    def bundles(self) -> _containers.RepeatedCompositeFieldContainer[Global___BundleResult]: ...
+    def bundles(self) -> _containers.RepeatedCompositeFieldContainer[Global___BundleResult]:
+        """every bundle that was told or refused"""
+
     @_builtins.property
     def circuits(self) -> _circuits_pb2.CircuitTable:
         """read back after the change"""
@@ -490,7 +547,9 @@ class Heartbeat(_message.Message):
 
     NODES_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeHeartbeat]: ...
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeHeartbeat]:
+        """every node of the agent whose hardware answers"""
+
     def __init__(
         self,
         *,
@@ -506,13 +565,17 @@ Global___Heartbeat: _TypeAlias = Heartbeat  # noqa: Y015
 
 @_typing.final
 class NodeHeartbeat(_message.Message):
+    """One node in a Heartbeat."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NODE_FIELD_NUMBER: _builtins.int
     APPLIED_GENERATION_FIELD_NUMBER: _builtins.int
     DIGEST_FIELD_NUMBER: _builtins.int
     node: _builtins.str
+    """name of the node"""
     applied_generation: _builtins.int
+    """highest generation ever applied to it"""
     digest: _builtins.int
     """of the circuit table: four bits a bundle, bundle 0 lowest, value = Path number"""
     def __init__(
@@ -540,10 +603,13 @@ class HealthReport(_message.Message):
     OPENED_FIELD_NUMBER: _builtins.int
     CLOSED_FIELD_NUMBER: _builtins.int
     node: _builtins.str
+    """name of the node"""
     closed: _builtins.str
     """id of the fault"""
     @_builtins.property
-    def opened(self) -> _circuits_pb2.Fault: ...
+    def opened(self) -> _circuits_pb2.Fault:
+        """a fault that was not open before"""
+
     def __init__(
         self,
         *,
@@ -570,8 +636,11 @@ class LightReport(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     CHANGED_FIELD_NUMBER: _builtins.int
     node: _builtins.str
+    """name of the node"""
     @_builtins.property
-    def changed(self) -> _containers.RepeatedCompositeFieldContainer[_circuits_pb2.PortLight]: ...
+    def changed(self) -> _containers.RepeatedCompositeFieldContainer[_circuits_pb2.PortLight]:
+        """ports whose light changed, as it is now"""
+
     def __init__(
         self,
         *,
@@ -594,6 +663,7 @@ class Goodbye(_message.Message):
 
     REASON_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
+    """one line for a person"""
     def __init__(
         self,
         *,

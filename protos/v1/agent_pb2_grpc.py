@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class AgentServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Sessions of agents.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -42,7 +43,8 @@ class AgentServiceStub:
 
 
 class AgentServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Sessions of agents.
+    """
 
     def Session(self, request_iterator, context):
         """One session. The controller ends it with FAILED_PRECONDITION or INVALID_ARGUMENT when the Hello can never
@@ -70,7 +72,8 @@ def add_AgentServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AgentService:
-    """Missing associated documentation comment in .proto file."""
+    """Sessions of agents.
+    """
 
     @staticmethod
     def Session(request_iterator,

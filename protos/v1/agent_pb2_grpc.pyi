@@ -32,6 +32,8 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class AgentServiceStub:
+    """Sessions of agents."""
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
@@ -44,6 +46,8 @@ class AgentServiceStub:
 
 @_typing.type_check_only
 class AgentServiceAsyncStub(AgentServiceStub):
+    """Sessions of agents."""
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     Session: _aio.StreamStreamMultiCallable[_agent_pb2.AgentMessage, _agent_pb2.ControllerMessage]  # type: ignore[assignment]
     """One session. The controller ends it with FAILED_PRECONDITION or INVALID_ARGUMENT when the Hello can never
@@ -52,6 +56,8 @@ class AgentServiceAsyncStub(AgentServiceStub):
     """
 
 class AgentServiceServicer(metaclass=_abc_1.ABCMeta):
+    """Sessions of agents."""
+
     @_abc_1.abstractmethod
     def Session(
         self,

@@ -58,6 +58,7 @@ class _FaultClass:
 class _FaultClassEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FaultClass.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     FAULT_CLASS_UNSPECIFIED: _FaultClass.ValueType  # 0
+    """never sent"""
     FAULT_CLASS_INFO: _FaultClass.ValueType  # 1
     """noted, no consequence"""
     FAULT_CLASS_DEGRADED: _FaultClass.ValueType  # 2
@@ -69,6 +70,7 @@ class FaultClass(_FaultClass, metaclass=_FaultClassEnumTypeWrapper):
     """How grave a fault is for the ring its node is in."""
 
 FAULT_CLASS_UNSPECIFIED: FaultClass.ValueType  # 0
+"""never sent"""
 FAULT_CLASS_INFO: FaultClass.ValueType  # 1
 """noted, no consequence"""
 FAULT_CLASS_DEGRADED: FaultClass.ValueType  # 2
@@ -199,6 +201,8 @@ Global___Inventory: _TypeAlias = Inventory  # noqa: Y015
 
 @_typing.final
 class BundleInventory(_message.Message):
+    """One bundle of a node: where it sits, and where its fibres lead."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     EDGE_FIELD_NUMBER: _builtins.int
@@ -229,6 +233,8 @@ Global___BundleInventory: _TypeAlias = BundleInventory  # noqa: Y015
 
 @_typing.final
 class PortInventory(_message.Message):
+    """One external port of a bundle."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PATH_FIELD_NUMBER: _builtins.int

@@ -26,6 +26,7 @@ class _FaultKind:
 class _FaultKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FaultKind.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     FAULT_KIND_UNSPECIFIED: _FaultKind.ValueType  # 0
+    """never sent"""
     FAULT_KIND_GPU_XID: _FaultKind.ValueType  # 1
     """a GPU reports an XID; see `xid`"""
     FAULT_KIND_GPU_LOST: _FaultKind.ValueType  # 2
@@ -45,9 +46,11 @@ class _FaultKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FaultKind.V
     FAULT_KIND_BUNDLE_SLOW: _FaultKind.ValueType  # 9
     """the bundle switches late; see `delay`"""
 
-class FaultKind(_FaultKind, metaclass=_FaultKindEnumTypeWrapper): ...
+class FaultKind(_FaultKind, metaclass=_FaultKindEnumTypeWrapper):
+    """Ways to break a part."""
 
 FAULT_KIND_UNSPECIFIED: FaultKind.ValueType  # 0
+"""never sent"""
 FAULT_KIND_GPU_XID: FaultKind.ValueType  # 1
 """a GPU reports an XID; see `xid`"""
 FAULT_KIND_GPU_LOST: FaultKind.ValueType  # 2
@@ -70,6 +73,8 @@ Global___FaultKind: _TypeAlias = FaultKind  # noqa: Y015
 
 @_typing.final
 class InjectRequest(_message.Message):
+    """What to break, and how. Fields a kind does not use are ignored."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     KIND_FIELD_NUMBER: _builtins.int
@@ -82,6 +87,7 @@ class InjectRequest(_message.Message):
     DELAY_FIELD_NUMBER: _builtins.int
     ID_FIELD_NUMBER: _builtins.int
     kind: Global___FaultKind.ValueType
+    """how it breaks"""
     node: _builtins.str
     """for a fibre: the lower end of the hop"""
     gpu: _builtins.int
@@ -121,6 +127,8 @@ Global___InjectRequest: _TypeAlias = InjectRequest  # noqa: Y015
 
 @_typing.final
 class EmulatedFault(_message.Message):
+    """One open fault."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -128,8 +136,11 @@ class EmulatedFault(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     COMPONENT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """unique while the fault is open; names it in Repair"""
     kind: Global___FaultKind.ValueType
+    """how it is broken"""
     node: _builtins.str
+    """name of the node it was injected at"""
     component: _builtins.str
     """what is broken, e.g. "gpu3", "b0.m2", "n3+2" """
     def __init__(
@@ -150,6 +161,8 @@ Global___EmulatedFault: _TypeAlias = EmulatedFault  # noqa: Y015
 
 @_typing.final
 class RepairRequest(_message.Message):
+    """What to repair."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -180,11 +193,15 @@ Global___RepairRequest: _TypeAlias = RepairRequest  # noqa: Y015
 
 @_typing.final
 class RepairReply(_message.Message):
+    """What was repaired."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     REPAIRED_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def repaired(self) -> _containers.RepeatedCompositeFieldContainer[Global___EmulatedFault]: ...
+    def repaired(self) -> _containers.RepeatedCompositeFieldContainer[Global___EmulatedFault]:
+        """in the order of repair"""
+
     def __init__(
         self,
         *,
@@ -200,6 +217,8 @@ Global___RepairReply: _TypeAlias = RepairReply  # noqa: Y015
 
 @_typing.final
 class ListFaultsRequest(_message.Message):
+    """Nothing to choose."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -215,11 +234,15 @@ Global___ListFaultsRequest: _TypeAlias = ListFaultsRequest  # noqa: Y015
 
 @_typing.final
 class ListFaultsReply(_message.Message):
+    """Every open fault."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     FAULTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___EmulatedFault]: ...
+    def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___EmulatedFault]:
+        """oldest first"""
+
     def __init__(
         self,
         *,
@@ -235,6 +258,8 @@ Global___ListFaultsReply: _TypeAlias = ListFaultsReply  # noqa: Y015
 
 @_typing.final
 class TraceRequest(_message.Message):
+    """Nothing to choose."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -250,6 +275,8 @@ Global___TraceRequest: _TypeAlias = TraceRequest  # noqa: Y015
 
 @_typing.final
 class TraceReply(_message.Message):
+    """What light and copper form at one moment."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     CYCLES_FIELD_NUMBER: _builtins.int

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class EmulatorServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Control of one emulated fabric.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -57,22 +58,26 @@ class EmulatorServiceStub:
 
 
 class EmulatorServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Control of one emulated fabric.
+    """
 
     def Inject(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Break something; answered once hardware and agent are in the broken state.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Repair(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Repair something; answered once hardware and agents follow.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListFaults(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Every open fault, oldest first.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -116,7 +121,8 @@ def add_EmulatorServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EmulatorService:
-    """Missing associated documentation comment in .proto file."""
+    """Control of one emulated fabric.
+    """
 
     @staticmethod
     def Inject(request,

@@ -27,46 +27,61 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class EmulatorServiceStub:
+    """Control of one emulated fabric."""
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> EmulatorServiceAsyncStub: ...
     Inject: _grpc.UnaryUnaryMultiCallable[_emulator_pb2.InjectRequest, _emulator_pb2.EmulatedFault]
+    """Break something; answered once hardware and agent are in the broken state."""
     Repair: _grpc.UnaryUnaryMultiCallable[_emulator_pb2.RepairRequest, _emulator_pb2.RepairReply]
+    """Repair something; answered once hardware and agents follow."""
     ListFaults: _grpc.UnaryUnaryMultiCallable[_emulator_pb2.ListFaultsRequest, _emulator_pb2.ListFaultsReply]
+    """Every open fault, oldest first."""
     Trace: _grpc.UnaryUnaryMultiCallable[_emulator_pb2.TraceRequest, _emulator_pb2.TraceReply]
     """The GPU cycles and dangling chains that light and copper form at this moment."""
 
 @_typing.type_check_only
 class EmulatorServiceAsyncStub(EmulatorServiceStub):
+    """Control of one emulated fabric."""
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     Inject: _aio.UnaryUnaryMultiCallable[_emulator_pb2.InjectRequest, _emulator_pb2.EmulatedFault]  # type: ignore[assignment]
+    """Break something; answered once hardware and agent are in the broken state."""
     Repair: _aio.UnaryUnaryMultiCallable[_emulator_pb2.RepairRequest, _emulator_pb2.RepairReply]  # type: ignore[assignment]
+    """Repair something; answered once hardware and agents follow."""
     ListFaults: _aio.UnaryUnaryMultiCallable[_emulator_pb2.ListFaultsRequest, _emulator_pb2.ListFaultsReply]  # type: ignore[assignment]
+    """Every open fault, oldest first."""
     Trace: _aio.UnaryUnaryMultiCallable[_emulator_pb2.TraceRequest, _emulator_pb2.TraceReply]  # type: ignore[assignment]
     """The GPU cycles and dangling chains that light and copper form at this moment."""
 
 class EmulatorServiceServicer(metaclass=_abc_1.ABCMeta):
+    """Control of one emulated fabric."""
+
     @_abc_1.abstractmethod
     def Inject(
         self,
         request: _emulator_pb2.InjectRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_emulator_pb2.EmulatedFault, _abc.Awaitable[_emulator_pb2.EmulatedFault]]: ...
+    ) -> _typing.Union[_emulator_pb2.EmulatedFault, _abc.Awaitable[_emulator_pb2.EmulatedFault]]:
+        """Break something; answered once hardware and agent are in the broken state."""
 
     @_abc_1.abstractmethod
     def Repair(
         self,
         request: _emulator_pb2.RepairRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_emulator_pb2.RepairReply, _abc.Awaitable[_emulator_pb2.RepairReply]]: ...
+    ) -> _typing.Union[_emulator_pb2.RepairReply, _abc.Awaitable[_emulator_pb2.RepairReply]]:
+        """Repair something; answered once hardware and agents follow."""
 
     @_abc_1.abstractmethod
     def ListFaults(
         self,
         request: _emulator_pb2.ListFaultsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_emulator_pb2.ListFaultsReply, _abc.Awaitable[_emulator_pb2.ListFaultsReply]]: ...
+    ) -> _typing.Union[_emulator_pb2.ListFaultsReply, _abc.Awaitable[_emulator_pb2.ListFaultsReply]]:
+        """Every open fault, oldest first."""
 
     @_abc_1.abstractmethod
     def Trace(

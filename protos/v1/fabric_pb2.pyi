@@ -23,6 +23,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class GetFabricRequest(_message.Message):
+    """Nothing to choose."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     def __init__(
@@ -101,12 +103,15 @@ class Fabric(_message.Message):
     LONGEST_BYPASS_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """of the fabric file"""
     k: _builtins.int
     """longest hop distance"""
     closed: _builtins.bool
     """the order wraps around"""
     nodes: _builtins.int
+    """number of nodes"""
     gpus_per_node: _builtins.int
+    """GPUs a node, R"""
     epoch: _builtins.int
     """the controller's term"""
     generation: _builtins.int
@@ -171,6 +176,8 @@ Global___Fabric: _TypeAlias = Fabric  # noqa: Y015
 
 @_typing.final
 class ListNodesRequest(_message.Message):
+    """Which nodes."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ABNORMAL_ONLY_FIELD_NUMBER: _builtins.int
@@ -191,6 +198,8 @@ Global___ListNodesRequest: _TypeAlias = ListNodesRequest  # noqa: Y015
 
 @_typing.final
 class ListNodesReply(_message.Message):
+    """The nodes asked for."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NODES_FIELD_NUMBER: _builtins.int
@@ -213,6 +222,8 @@ Global___ListNodesReply: _TypeAlias = ListNodesReply  # noqa: Y015
 
 @_typing.final
 class Node(_message.Message):
+    """One node as it is believed to be."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
@@ -228,6 +239,7 @@ class Node(_message.Message):
     GENERATION_FIELD_NUMBER: _builtins.int
     SPARE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """of the fabric file"""
     position: _builtins.int
     """0..N-1"""
     rack: _builtins.str
@@ -243,6 +255,7 @@ class Node(_message.Message):
     generation: _builtins.int
     """of the last table wanted here"""
     spare: _builtins.bool
+    """it could be given to a ring now"""
     @_builtins.property
     def paths(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """by bundle, as read: LOOPBACK, PATH_1, PATH_2, DARK, UNKNOWN"""
@@ -252,7 +265,9 @@ class Node(_message.Message):
         """by bundle, as wanted"""
 
     @_builtins.property
-    def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeFault]: ...
+    def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___NodeFault]:
+        """every open fault"""
+
     def __init__(
         self,
         *,
@@ -279,6 +294,8 @@ Global___Node: _TypeAlias = Node  # noqa: Y015
 
 @_typing.final
 class NodeFault(_message.Message):
+    """One open fault of a node."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -287,11 +304,15 @@ class NodeFault(_message.Message):
     CODE_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    """unique in its node while open"""
     component: _builtins.str
+    """"gpu3", "b0.m2", "b0" or "node" """
     fault_class: _builtins.str
     """INFO, DEGRADED, FATAL"""
     code: _builtins.str
+    """machine-readable cause, e.g. "xid:79" """
     text: _builtins.str
+    """one line for a person"""
     def __init__(
         self,
         *,
@@ -311,6 +332,8 @@ Global___NodeFault: _TypeAlias = NodeFault  # noqa: Y015
 
 @_typing.final
 class ListRingsRequest(_message.Message):
+    """Which rings."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     JOB_FIELD_NUMBER: _builtins.int
@@ -331,11 +354,15 @@ Global___ListRingsRequest: _TypeAlias = ListRingsRequest  # noqa: Y015
 
 @_typing.final
 class ListRingsReply(_message.Message):
+    """The rings asked for."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     RINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def rings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ring]: ...
+    def rings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ring]:
+        """by job and rank"""
+
     def __init__(
         self,
         *,
@@ -351,6 +378,8 @@ Global___ListRingsReply: _TypeAlias = ListRingsReply  # noqa: Y015
 
 @_typing.final
 class Ring(_message.Message):
+    """One tensor-parallel group."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
@@ -363,6 +392,7 @@ class Ring(_message.Message):
     name: _builtins.str
     """"job/0" """
     job: _builtins.str
+    """name of its job"""
     state: _builtins.str
     """PLANNED, SWITCHING, VERIFYING, ACTIVE, BROKEN, RELEASED"""
     cause: _builtins.str
@@ -398,6 +428,8 @@ Global___Ring: _TypeAlias = Ring  # noqa: Y015
 
 @_typing.final
 class ListJobsRequest(_message.Message):
+    """Which jobs."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
@@ -418,11 +450,15 @@ Global___ListJobsRequest: _TypeAlias = ListJobsRequest  # noqa: Y015
 
 @_typing.final
 class ListJobsReply(_message.Message):
+    """The jobs asked for."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     JOBS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Job]: ...
+    def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___Job]:
+        """by name"""
+
     def __init__(
         self,
         *,
@@ -438,6 +474,8 @@ Global___ListJobsReply: _TypeAlias = ListJobsReply  # noqa: Y015
 
 @_typing.final
 class Job(_message.Message):
+    """One job and how it fares."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
@@ -451,6 +489,7 @@ class Job(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     PINNED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """unique among the jobs that are not released"""
     rings: _builtins.int
     """rings wanted"""
     tp: _builtins.int
@@ -493,6 +532,8 @@ Global___Job: _TypeAlias = Job  # noqa: Y015
 
 @_typing.final
 class SubmitJobRequest(_message.Message):
+    """A request for rings."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
@@ -502,11 +543,15 @@ class SubmitJobRequest(_message.Message):
     PRIORITY_FIELD_NUMBER: _builtins.int
     PINNED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """letters, digits, ".", "_" and "-"; unique"""
     rings: _builtins.int
+    """rings wanted, at least 1"""
     tp: _builtins.int
+    """GPUs a ring; a multiple of the GPUs of a node"""
     min_rings: _builtins.int
     """0: as many as `rings`"""
     priority: _builtins.int
+    """higher is planned first"""
     pinned: _builtins.bool
     """never move a ring of this job that works, even to make room for another of its rings"""
     def __init__(
@@ -529,10 +574,13 @@ Global___SubmitJobRequest: _TypeAlias = SubmitJobRequest  # noqa: Y015
 
 @_typing.final
 class ReleaseJobRequest(_message.Message):
+    """Which job is over."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NAME_FIELD_NUMBER: _builtins.int
     name: _builtins.str
+    """of the job"""
     def __init__(
         self,
         *,
@@ -548,6 +596,8 @@ Global___ReleaseJobRequest: _TypeAlias = ReleaseJobRequest  # noqa: Y015
 
 @_typing.final
 class ListEventsRequest(_message.Message):
+    """Which events."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     AFTER_FIELD_NUMBER: _builtins.int
@@ -576,6 +626,8 @@ Global___ListEventsRequest: _TypeAlias = ListEventsRequest  # noqa: Y015
 
 @_typing.final
 class ListEventsReply(_message.Message):
+    """The events asked for."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     EVENTS_FIELD_NUMBER: _builtins.int
@@ -598,6 +650,8 @@ Global___ListEventsReply: _TypeAlias = ListEventsReply  # noqa: Y015
 
 @_typing.final
 class WatchRequest(_message.Message):
+    """From where to watch."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     AFTER_FIELD_NUMBER: _builtins.int
@@ -618,14 +672,20 @@ Global___WatchRequest: _TypeAlias = WatchRequest  # noqa: Y015
 
 @_typing.final
 class WatchReply(_message.Message):
+    """One step of a watch."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     EVENT_FIELD_NUMBER: _builtins.int
     SYNCED_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def event(self) -> Global___Event: ...
+    def event(self) -> Global___Event:
+        """something happened"""
+
     @_builtins.property
-    def synced(self) -> Global___Synced: ...
+    def synced(self) -> Global___Synced:
+        """sent once"""
+
     def __init__(
         self,
         *,
@@ -650,6 +710,7 @@ class Synced(_message.Message):
 
     SEQUENCE_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
+    """of the newest event that existed when the watch began"""
     def __init__(
         self,
         *,
@@ -665,6 +726,8 @@ Global___Synced: _TypeAlias = Synced  # noqa: Y015
 
 @_typing.final
 class Event(_message.Message):
+    """Something worth telling."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     @_typing.final
@@ -704,7 +767,9 @@ class Event(_message.Message):
     text: _builtins.str
     """one line for a person"""
     @_builtins.property
-    def data(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def data(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """machine-readable details, by kind"""
+
     def __init__(
         self,
         *,
@@ -725,6 +790,8 @@ Global___Event: _TypeAlias = Event  # noqa: Y015
 
 @_typing.final
 class ExplainRequest(_message.Message):
+    """What to explain."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUBJECT_FIELD_NUMBER: _builtins.int
@@ -745,6 +812,8 @@ Global___ExplainRequest: _TypeAlias = ExplainRequest  # noqa: Y015
 
 @_typing.final
 class ExplainReply(_message.Message):
+    """Why something is as it is."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     SUBJECT_FIELD_NUMBER: _builtins.int
@@ -752,6 +821,7 @@ class ExplainReply(_message.Message):
     SUMMARY_FIELD_NUMBER: _builtins.int
     REASONS_FIELD_NUMBER: _builtins.int
     subject: _builtins.str
+    """as it was asked for"""
     kind: _builtins.str
     """"node", "ring" or "job" """
     summary: _builtins.str

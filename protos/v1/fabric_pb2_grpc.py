@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class FabricServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """What operators, schedulers and the CLI see and ask.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -82,34 +83,40 @@ class FabricServiceStub:
 
 
 class FabricServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """What operators, schedulers and the CLI see and ask.
+    """
 
     def GetFabric(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """The fabric at a glance.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListNodes(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Nodes with verdicts and circuits.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListRings(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Rings with chains and rank orders.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListJobs(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Jobs and how they fare.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEvents(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """What happened, from the log.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -122,13 +129,15 @@ class FabricServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SubmitJob(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Place a job, or refuse it; answered once it is on record.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseJob(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Dissolve a job; answered once that is on record.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -197,7 +206,8 @@ def add_FabricServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class FabricService:
-    """Missing associated documentation comment in .proto file."""
+    """What operators, schedulers and the CLI see and ask.
+    """
 
     @staticmethod
     def GetFabric(request,

@@ -30,72 +30,97 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class FabricServiceStub:
+    """What operators, schedulers and the CLI see and ask."""
+
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> FabricServiceAsyncStub: ...
     GetFabric: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.GetFabricRequest, _fabric_pb2.Fabric]
+    """The fabric at a glance."""
     ListNodes: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ListNodesRequest, _fabric_pb2.ListNodesReply]
+    """Nodes with verdicts and circuits."""
     ListRings: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ListRingsRequest, _fabric_pb2.ListRingsReply]
+    """Rings with chains and rank orders."""
     ListJobs: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ListJobsRequest, _fabric_pb2.ListJobsReply]
+    """Jobs and how they fare."""
     ListEvents: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ListEventsRequest, _fabric_pb2.ListEventsReply]
+    """What happened, from the log."""
     Watch: _grpc.UnaryStreamMultiCallable[_fabric_pb2.WatchRequest, _fabric_pb2.WatchReply]
     """Events from a sequence number on; after the stored ones an initial-sync marker, then live ones."""
     SubmitJob: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.SubmitJobRequest, _fabric_pb2.Job]
+    """Place a job, or refuse it; answered once it is on record."""
     ReleaseJob: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseJobRequest, _fabric_pb2.Job]
+    """Dissolve a job; answered once that is on record."""
     Explain: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]
     """Why a node, ring or job is as it is."""
 
 @_typing.type_check_only
 class FabricServiceAsyncStub(FabricServiceStub):
+    """What operators, schedulers and the CLI see and ask."""
+
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetFabric: _aio.UnaryUnaryMultiCallable[_fabric_pb2.GetFabricRequest, _fabric_pb2.Fabric]  # type: ignore[assignment]
+    """The fabric at a glance."""
     ListNodes: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ListNodesRequest, _fabric_pb2.ListNodesReply]  # type: ignore[assignment]
+    """Nodes with verdicts and circuits."""
     ListRings: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ListRingsRequest, _fabric_pb2.ListRingsReply]  # type: ignore[assignment]
+    """Rings with chains and rank orders."""
     ListJobs: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ListJobsRequest, _fabric_pb2.ListJobsReply]  # type: ignore[assignment]
+    """Jobs and how they fare."""
     ListEvents: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ListEventsRequest, _fabric_pb2.ListEventsReply]  # type: ignore[assignment]
+    """What happened, from the log."""
     Watch: _aio.UnaryStreamMultiCallable[_fabric_pb2.WatchRequest, _fabric_pb2.WatchReply]  # type: ignore[assignment]
     """Events from a sequence number on; after the stored ones an initial-sync marker, then live ones."""
     SubmitJob: _aio.UnaryUnaryMultiCallable[_fabric_pb2.SubmitJobRequest, _fabric_pb2.Job]  # type: ignore[assignment]
+    """Place a job, or refuse it; answered once it is on record."""
     ReleaseJob: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseJobRequest, _fabric_pb2.Job]  # type: ignore[assignment]
+    """Dissolve a job; answered once that is on record."""
     Explain: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]  # type: ignore[assignment]
     """Why a node, ring or job is as it is."""
 
 class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
+    """What operators, schedulers and the CLI see and ask."""
+
     @_abc_1.abstractmethod
     def GetFabric(
         self,
         request: _fabric_pb2.GetFabricRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_fabric_pb2.Fabric, _abc.Awaitable[_fabric_pb2.Fabric]]: ...
+    ) -> _typing.Union[_fabric_pb2.Fabric, _abc.Awaitable[_fabric_pb2.Fabric]]:
+        """The fabric at a glance."""
 
     @_abc_1.abstractmethod
     def ListNodes(
         self,
         request: _fabric_pb2.ListNodesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_fabric_pb2.ListNodesReply, _abc.Awaitable[_fabric_pb2.ListNodesReply]]: ...
+    ) -> _typing.Union[_fabric_pb2.ListNodesReply, _abc.Awaitable[_fabric_pb2.ListNodesReply]]:
+        """Nodes with verdicts and circuits."""
 
     @_abc_1.abstractmethod
     def ListRings(
         self,
         request: _fabric_pb2.ListRingsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_fabric_pb2.ListRingsReply, _abc.Awaitable[_fabric_pb2.ListRingsReply]]: ...
+    ) -> _typing.Union[_fabric_pb2.ListRingsReply, _abc.Awaitable[_fabric_pb2.ListRingsReply]]:
+        """Rings with chains and rank orders."""
 
     @_abc_1.abstractmethod
     def ListJobs(
         self,
         request: _fabric_pb2.ListJobsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_fabric_pb2.ListJobsReply, _abc.Awaitable[_fabric_pb2.ListJobsReply]]: ...
+    ) -> _typing.Union[_fabric_pb2.ListJobsReply, _abc.Awaitable[_fabric_pb2.ListJobsReply]]:
+        """Jobs and how they fare."""
 
     @_abc_1.abstractmethod
     def ListEvents(
         self,
         request: _fabric_pb2.ListEventsRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_fabric_pb2.ListEventsReply, _abc.Awaitable[_fabric_pb2.ListEventsReply]]: ...
+    ) -> _typing.Union[_fabric_pb2.ListEventsReply, _abc.Awaitable[_fabric_pb2.ListEventsReply]]:
+        """What happened, from the log."""
 
     @_abc_1.abstractmethod
     def Watch(
@@ -110,14 +135,16 @@ class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _fabric_pb2.SubmitJobRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_fabric_pb2.Job, _abc.Awaitable[_fabric_pb2.Job]]: ...
+    ) -> _typing.Union[_fabric_pb2.Job, _abc.Awaitable[_fabric_pb2.Job]]:
+        """Place a job, or refuse it; answered once it is on record."""
 
     @_abc_1.abstractmethod
     def ReleaseJob(
         self,
         request: _fabric_pb2.ReleaseJobRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_fabric_pb2.Job, _abc.Awaitable[_fabric_pb2.Job]]: ...
+    ) -> _typing.Union[_fabric_pb2.Job, _abc.Awaitable[_fabric_pb2.Job]]:
+        """Dissolve a job; answered once that is on record."""
 
     @_abc_1.abstractmethod
     def Explain(

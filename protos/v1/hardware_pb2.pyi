@@ -25,6 +25,8 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class HardwareRequest(_message.Message):
+    """What an agent asks of emulated hardware."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -34,11 +36,17 @@ class HardwareRequest(_message.Message):
     id: _builtins.int
     """chosen by the agent, echoed in the reply"""
     @_builtins.property
-    def attach(self) -> Global___Attach: ...
+    def attach(self) -> Global___Attach:
+        """first, once"""
+
     @_builtins.property
-    def read(self) -> Global___Read: ...
+    def read(self) -> Global___Read:
+        """any number"""
+
     @_builtins.property
-    def switch(self) -> Global___Switch: ...
+    def switch(self) -> Global___Switch:
+        """any number; several may be under way"""
+
     def __init__(
         self,
         *,
@@ -65,6 +73,7 @@ class Attach(_message.Message):
 
     NODE_FIELD_NUMBER: _builtins.int
     node: _builtins.str
+    """name of the node"""
     def __init__(
         self,
         *,
@@ -104,7 +113,9 @@ class Switch(_message.Message):
     BUNDLE_FIELD_NUMBER: _builtins.int
     PATH_FIELD_NUMBER: _builtins.int
     bundle: _builtins.int
+    """bundle number in the node"""
     path: _circuits_pb2.Path.ValueType
+    """LOOPBACK, PATH_1 or PATH_2"""
     def __init__(
         self,
         *,
@@ -121,14 +132,20 @@ Global___Switch: _TypeAlias = Switch  # noqa: Y015
 
 @_typing.final
 class HardwareMessage(_message.Message):
+    """What emulated hardware says."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     REPLY_FIELD_NUMBER: _builtins.int
     EVENT_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def reply(self) -> Global___HardwareReply: ...
+    def reply(self) -> Global___HardwareReply:
+        """to a request"""
+
     @_builtins.property
-    def event(self) -> Global___HardwareEvent: ...
+    def event(self) -> Global___HardwareEvent:
+        """not asked for"""
+
     def __init__(
         self,
         *,
@@ -147,6 +164,8 @@ Global___HardwareMessage: _TypeAlias = HardwareMessage  # noqa: Y015
 
 @_typing.final
 class HardwareReply(_message.Message):
+    """The answer to one request."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -155,14 +174,21 @@ class HardwareReply(_message.Message):
     READOUT_FIELD_NUMBER: _builtins.int
     SWITCHED_FIELD_NUMBER: _builtins.int
     id: _builtins.int
+    """of the request"""
     error: _builtins.str
     """empty when the request was carried out"""
     @_builtins.property
-    def attached(self) -> Global___Attached: ...
+    def attached(self) -> Global___Attached:
+        """to Attach"""
+
     @_builtins.property
-    def readout(self) -> Global___Readout: ...
+    def readout(self) -> Global___Readout:
+        """to Read"""
+
     @_builtins.property
-    def switched(self) -> Global___Switched: ...
+    def switched(self) -> Global___Switched:
+        """to Switch"""
+
     def __init__(
         self,
         *,
@@ -184,16 +210,21 @@ Global___HardwareReply: _TypeAlias = HardwareReply  # noqa: Y015
 
 @_typing.final
 class Attached(_message.Message):
+    """Who the hardware is."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     FABRIC_FIELD_NUMBER: _builtins.int
     HARDWARE_BOOT_FIELD_NUMBER: _builtins.int
     INVENTORY_FIELD_NUMBER: _builtins.int
     fabric: _builtins.str
+    """name of the fabric it was cabled for"""
     hardware_boot: _builtins.str
     """changes when the node lost power"""
     @_builtins.property
-    def inventory(self) -> _circuits_pb2.Inventory: ...
+    def inventory(self) -> _circuits_pb2.Inventory:
+        """parts and cabling"""
+
     def __init__(
         self,
         *,
@@ -211,13 +242,17 @@ Global___Attached: _TypeAlias = Attached  # noqa: Y015
 
 @_typing.final
 class Readout(_message.Message):
+    """One reading of the hardware of a node."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     CIRCUITS_FIELD_NUMBER: _builtins.int
     LIGHT_FIELD_NUMBER: _builtins.int
     FAULTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
-    def circuits(self) -> _circuits_pb2.CircuitTable: ...
+    def circuits(self) -> _circuits_pb2.CircuitTable:
+        """what each bundle selects now"""
+
     @_builtins.property
     def light(self) -> _containers.RepeatedCompositeFieldContainer[_circuits_pb2.PortLight]:
         """every external port"""
@@ -243,6 +278,8 @@ Global___Readout: _TypeAlias = Readout  # noqa: Y015
 
 @_typing.final
 class Switched(_message.Message):
+    """What a bundle does after a Switch."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PATH_FIELD_NUMBER: _builtins.int
@@ -281,7 +318,9 @@ class HardwareEvent(_message.Message):
         """light came or went at a port of this node"""
 
     @_builtins.property
-    def opened(self) -> _circuits_pb2.Fault: ...
+    def opened(self) -> _circuits_pb2.Fault:
+        """a part broke"""
+
     def __init__(
         self,
         *,
