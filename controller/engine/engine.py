@@ -40,7 +40,7 @@ from ringlight.controller.engine.events import (
 )
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.operator import release, submit
-from ringlight.controller.engine.progress import advance, give_up_on, take_answer, time_out
+from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
 from ringlight.controller.engine.repair import Change, apply_plan, plan_job
 from ringlight.controller.engine.restore import restore
 from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
@@ -119,7 +119,7 @@ class Engine:
             case Heartbeat():
                 for beat in event.nodes:
                     if node := self._speaker(event.session, beat.node, now):
-                        self._compare(node, beat)
+                        self._compare(node, beat, now)
             case FaultReported():
                 if node := self._speaker(event.session, event.node, now):
                     open_fault(state, node, event.fault)
@@ -149,10 +149,13 @@ class Engine:
         hear(self.state, node, now)
         return node
 
-    def _compare(self, node: NodeRecord, beat: NodeBeat) -> None:
+    def _compare(self, node: NodeRecord, beat: NodeBeat, now: float) -> None:
         """A digest that differs from the wanted table, in answer to no command of ours, is drift; told once."""
-        settled = node.answered >= node.generation and beat.applied_generation >= node.generation
-        if node.ring and settled and beat.digest not in (digest(node.desired), node.drift):
+        if node.answered < node.generation or beat.applied_generation < node.generation:
+            return
+        if beat.digest == digest(node.desired):
+            close_findings(self.state, node, now)
+        elif node.ring and beat.digest != node.drift:
             node.drift = beat.digest
             text = "selects something else than its ring needs, and no command said so"
             self.state.tell("drift", node.name, text)

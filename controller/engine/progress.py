@@ -51,9 +51,21 @@ def _learn_findings(state: State, node: NodeRecord, answer: Applied, now: float)
             if finding not in node.findings:
                 state.tell("fault-opened", node.name, f"{fault.component}: {text}", id=finding, code=fault.code)
             node.findings[finding] = fault
-        elif node.findings.pop(finding, None) is not None:
-            node.well_since = now
-            state.tell("fault-closed", node.name, f"b{bundle} switches again", id=finding)
+        else:
+            _close_finding(state, node, finding, now)
+
+
+def close_findings(state: State, node: NodeRecord, now: float) -> None:
+    """Every bundle was read as wanted, with or without a command: nothing is left to say against any of them."""
+    for finding in sorted(node.findings):
+        _close_finding(state, node, finding, now)
+
+
+def _close_finding(state: State, node: NodeRecord, finding: str, now: float) -> None:
+    fault = node.findings.pop(finding, None)
+    if fault is not None:
+        node.well_since = now
+        state.tell("fault-closed", node.name, f"{fault.component} is read as wanted", id=finding)
 
 
 def give_up_on(state: State, node: NodeRecord) -> None:

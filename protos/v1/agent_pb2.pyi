@@ -139,7 +139,7 @@ class AgentMessage(_message.Message):
 
     @_builtins.property
     def applied(self) -> Global___Applied:
-        """one for each SetCircuits"""
+        """one for each SetCircuits that a later one did not overtake"""
 
     @_builtins.property
     def goodbye(self) -> Global___Goodbye:

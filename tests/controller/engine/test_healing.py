@@ -286,3 +286,20 @@ def test_the_engine_says_once_when_it_has_come_to_rest(world):
     world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
     world.advance(5)
     assert world.kinds().count("settled") == before + 1
+
+
+def test_a_stuck_bundle_that_a_power_cycle_cured_is_noticed(make_world):
+    """It comes back in loopback, as wanted, so no command would ever try it again."""
+    world = make_world(probation=5.0).start()
+    world.submit()
+    stuck = world.chain("train/0")[2]
+    fault = world.fail(FaultKind.BUNDLE_STUCK, stuck, bundle=1)
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
+    world.advance(1)
+    assert world.verdict(stuck) == "FAILED"
+    off = world.fail(FaultKind.POWER_OFF, stuck)
+    world.repair(fault)
+    world.advance(7)
+    world.repair(off)
+    world.advance(10)
+    assert world.verdict(stuck) == "HEALTHY"
