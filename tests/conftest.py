@@ -1,5 +1,6 @@
 """Fabrics for every test: factories, since a test that needs one says what matters about it."""
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
@@ -18,6 +19,10 @@ from ringlight.fabric.spec import (
 )
 from ringlight.fabric.wiring import Wiring
 from tests.world import World
+
+# A shell that starts us in the background lets us ignore Ctrl-C, and our children would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("ringlight", deadline=None, suppress_health_check=[HealthCheck.too_slow])
