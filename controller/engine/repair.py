@@ -102,18 +102,16 @@ def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now
 
 
 def _assign(rings: Sequence[RingRecord], placed: Sequence[Chain]) -> list[tuple[RingRecord, Chain]]:
-    """Which ring gets which chain: the one it shares most nodes with, so that ranks move little."""
-    assigned: list[tuple[RingRecord, Chain]] = []
-    left = list(placed)
-    shared = {(ring.name, chain): len(set(ring.chain) & set(chain)) for ring in rings for chain in placed if ring.chain}
-    for ring in sorted(rings, key=lambda ring: -max((shared.get((ring.name, c), 0) for c in placed), default=0)):
-        if left:
-            best = max(left, key=lambda chain: shared.get((ring.name, chain), 0))
-            left.remove(best)
-            assigned.append((ring, best))
-        else:
-            assigned.append((ring, ()))
-    return assigned
+    """Which ring gets which chain: those that share most nodes find each other first, so that ranks move little."""
+    shared = [(len(set(ring.chain) & set(chain)), ring.name, chain) for ring in rings if ring.chain for chain in placed]
+    chain_of: dict[str, Chain] = {}
+    left = dict.fromkeys(placed)
+    for nodes, name, chain in sorted(shared, reverse=True):
+        if nodes and name not in chain_of and chain in left:
+            chain_of[name] = chain
+            del left[chain]
+    others = iter(left)
+    return [(ring, chain_of[ring.name] if ring.name in chain_of else next(others, ())) for ring in rings]
 
 
 def _note_evidence(state: State, ring: RingRecord, now: float) -> None:
