@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class AgentSettings:
     """How an agent behaves. The controller's Welcome says how often it must be heard."""
 
-    switch_timeout: float = 0.25
+    switch_timeout: float = 0.5
     """Seconds a bundle may take to switch and read back. Optics need 80 µs; the rest is bus and driver."""
 
     read_timeout: float = 1.0

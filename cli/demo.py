@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.cli.foreground import run_in_foreground
 from ringlight.cli.output import console
 from ringlight.emulator.demo import DemoOutput, DemoReport, StepResult, run_demo
 from ringlight.emulator.replay import percentile
@@ -40,7 +41,7 @@ def demo(*, keep: bool) -> ExitCode:
     """
     out = console()
     with tempfile.TemporaryDirectory(prefix="ringlight-demo-") as directory:
-        report = asyncio.run(run_demo(Path(directory), _output(out), keep=_keeper(out) if keep else None))
+        report = run_in_foreground(run_demo(Path(directory), _output(out), keep=_keeper(out) if keep else None))
     _summarise(out, report)
     return ExitCode.FINE if report.good else ExitCode.DEGRADED
 

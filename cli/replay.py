@@ -1,6 +1,5 @@
 """`ringlight emulator replay`: a fault trace through the whole real stack."""
 
-import asyncio
 import tempfile
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import click
 from rich.progress import Progress
 
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.cli.foreground import run_in_foreground
 from ringlight.cli.output import console
 from ringlight.emulator.replay import ReplayReport, ReplaySettings, percentile, replay
 
@@ -48,7 +48,7 @@ def replay_command(*, trace: Path, speed: float, servers: int, k: int, tp: int, 
         Progress(console=out, disable=not out.is_terminal, transient=True) as bar,
     ):
         task = bar.add_task("replaying", total=1.0)
-        report = asyncio.run(
+        report = run_in_foreground(
             replay(trace, Path(directory), settings, progress=lambda share: bar.update(task, completed=share))
         )
     for name, value in _lines(report, settings):

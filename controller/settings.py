@@ -13,9 +13,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ringlight.fabric.errors import InvalidError
 
-_DAY = 86_400
-
-Seconds = Annotated[float, Field(gt=0, le=_DAY, strict=True)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
 _STRICT = ConfigDict(extra="forbid")
@@ -49,7 +47,7 @@ class HealthSettings:
     light_settle: Seconds = 0.02
     """Seconds a hop must be dark before the fibre is blamed: the report that explains it may be on its way."""
 
-    probation: Annotated[float, Field(ge=0, le=_DAY, strict=True)] = 600.0
+    probation: Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)] = 600.0
     """Seconds a node must be free of faults before it may be used again: fast down, slow up."""
 
     dead_hop_retest: Seconds = 3600.0
@@ -65,8 +63,15 @@ class ChangeSettings:
     apply_timeout: Seconds = 1.0
     """Seconds an agent may take to answer a command; after that the plan is made again without its node."""
 
+    told_node: Seconds = 0.005
+    """Seconds more, for both of these, for each node that is told at the same time: a fan-out takes its time."""
+
     light_timeout: Seconds = 1.0
     """Seconds from the last answer until both ends of every hop must see light."""
+
+    replan_pause: Seconds = 0.00002
+    """Seconds, for each node of the fabric, between two plans of one job: evidence that comes meanwhile is planned
+    together, so that the answers to a large change cannot drown the controller in plans."""
 
     revert_after: Seconds = 10.0
     """Seconds after which agents undo a planned change that was not confirmed."""

@@ -14,6 +14,7 @@ from random import Random
 from ringlight.agents.agent import Agent, AgentIdentity
 from ringlight.agents.link import Dial, Link, dial_controller
 from ringlight.agents.ports import CircuitDriver, GpuHealth
+from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.emulator.faults import FaultKind
 from ringlight.emulator.plant import Plant
@@ -24,6 +25,10 @@ from ringlight.protos.v1 import agent_pb2 as pb
 log = logging.getLogger(__name__)
 
 Hardware = Callable[[str], tuple[CircuitDriver, GpuHealth]]
+
+
+# Thousands of agents share one event loop here, so one that answers late is not a bundle that does not.
+_SETTINGS = AgentSettings(switch_timeout=10.0, read_timeout=10.0)
 
 
 class _Gate:
@@ -139,6 +144,7 @@ class _HostedAgent:
                 {node: self._hardware(node) for node in self._nodes},
                 dial=dial,
                 fences=fences,
+                settings=_SETTINGS,
                 rng=Random(f"{self._seed}.{self.name}.{self._starts}"),  # noqa: S311 - jitter, no secret
             )
             await agent.run()

@@ -28,7 +28,7 @@ class _FaultType(BaseModel):
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
     node_id: str
-    event_time: float = Field(ge=0)
+    event_time: float = Field(ge=0, allow_inf_nan=False)
     event_type: Literal["fault_start", "fault_end"]
     fault_type: _FaultType
 

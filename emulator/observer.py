@@ -171,7 +171,11 @@ def _canonical(cycle: list[str]) -> tuple[str, ...]:
 
 @asynccontextmanager
 async def observe(controller: str, emulator: str) -> AsyncIterator[Observer]:
-    """Observe a running fabric until the block ends."""
+    """Observe a running fabric until the block ends.
+
+    Raises:
+        RinglightError: a call in the block failed; what it was answered.
+    """
     async with grpc.aio.insecure_channel(controller) as north, grpc.aio.insecure_channel(emulator) as control:
         observer = Observer(
             fabric_pb2_grpc.FabricServiceStub(north),
@@ -180,6 +184,8 @@ async def observe(controller: str, emulator: str) -> AsyncIterator[Observer]:
         following = asyncio.create_task(observer.follow(), name="observer")
         try:
             yield observer
+        except grpc.aio.AioRpcError as error:
+            raise error_of(error, peer="the fabric's processes") from error
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)

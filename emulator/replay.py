@@ -115,7 +115,7 @@ async def replay(
         await run.begin()
         for seconds, batch in groupby(events, key=lambda event: event.seconds):
             await run.step(seconds, list(batch))
-            progress(seconds / events[-1].seconds)
+            progress(seconds / (events[-1].seconds or 1.0))
         return await run.end()
 
 

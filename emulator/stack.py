@@ -65,15 +65,23 @@ class Daemon:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
             )
-        stdout = self._process.stdout
-        line = b""
-        if stdout is not None:
-            with contextlib.suppress(TimeoutError):
-                line = await asyncio.wait_for(stdout.readline(), _READY_SECONDS)
+        try:
+            line = await self._first_line(self._process)
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
         if not line.startswith(b"ready "):
             await self.stop()
             raise StackError(f"the {self.name} did not become ready:\n{self.log_tail()}", hint=f"its log: {self._log}")
         self.addresses = dict(re.findall(r"(\w+)=(\S+)", line.decode()))
+
+    @staticmethod
+    async def _first_line(process: asyncio.subprocess.Process) -> bytes:
+        """The first line it prints; empty when it ends or takes too long."""
+        if process.stdout is not None:
+            with contextlib.suppress(TimeoutError):
+                return await asyncio.wait_for(process.stdout.readline(), _READY_SECONDS)
+        return b""
 
     async def stop(self) -> int:
         """Close its input, wait for its end, and return its exit code. One that hangs is killed."""

@@ -65,6 +65,7 @@ class World:
         self.settings = settings or Settings()
         self.plant = Plant(self.wiring, "boot")
         self.now = 1000.0
+        self._next_beat = 1001.0
         self.silent: set[str] = set()
         self.deaf: set[str] = set()
         self.unwilling: set[str] = set()
@@ -134,12 +135,19 @@ class World:
             case _:
                 pass
 
+    def settle(self) -> None:
+        """Let what follows at once happen: a moment passes, too short for any silence."""
+        self.handle(Tick())
+        self.now += 0.001
+        self.handle(Tick())
+
     def advance(self, seconds: float, step: float = 0.25) -> None:
         """Let time pass: heartbeats every second, ticks all the while."""
         end = self.now + seconds
         while self.now < end:
             self.now = min(end, self.now + step)
-            if self.now == int(self.now):
+            if self.now >= self._next_beat:
+                self._next_beat += 1.0
                 for name, session in sorted(self.sessions.items()):
                     if name not in self.silent:
                         beat = NodeBeat(name, self.applied.get(name, 0), digest(self.plant.table(self._position(name))))
@@ -183,7 +191,7 @@ class World:
     def answer(self, command: SendCircuits) -> None:
         """The agent of a node that was deaf comes round to a command."""
         self._obey(command)
-        self.handle(Tick())
+        self.settle()
 
     def _obey(self, command: SendCircuits) -> None:
         name = command.node
@@ -241,7 +249,7 @@ class World:
 
     def _happen(self, events: Iterable[PlantEvent]) -> None:
         self._tell(events)
-        self.handle(Tick())
+        self.settle()
 
     def _tell(self, events: Iterable[PlantEvent]) -> None:
         for event in events:
@@ -281,6 +289,7 @@ class World:
 
     def release(self, name: str) -> Answer:
         self.handle(ReleaseJob(f"release-{name}", name))
+        self.settle()
         return self.answers[f"release-{name}"]
 
     def ring(self, name: str) -> RingRecord:

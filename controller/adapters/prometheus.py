@@ -101,9 +101,7 @@ class _Snapshot:
         yield GaugeMetricFamily("ringlight_sessions", "Live sessions of agents", fabric.sessions)
         yield GaugeMetricFamily("ringlight_settled", "1 while no transaction is in flight", int(fabric.settled))
         yield GaugeMetricFamily("ringlight_store_ok", "1 while the store can be written", int(not self._store_trouble))
-        yield CounterMetricFamily(
-            "ringlight_events_dropped", "Events that the store never took", self._events_dropped
-        )
+        yield CounterMetricFamily("ringlight_events_dropped", "Events that the store never took", self._events_dropped)
         yield CounterMetricFamily(
             "ringlight_invariant_violations",
             "Commands refused by an invariant; anything but 0 is a bug",

@@ -92,7 +92,7 @@ class Engine:
         self._open_up(now)
         self._plan(self._look_at_rings(now), change, now)
         self._look_at_rings(now)  # a ring that was just laid may be in place already
-        self._let_out(event, change)
+        self._let_out(event, change, now)
         self._tell_when_settled()
         if state.agenda.next != self._wake:
             self._wake = state.agenda.next
@@ -172,6 +172,9 @@ class Engine:
                 if ring.deadline is not None:
                     state.agenda.put(("ring", name), ring.deadline)
                 state.dirty_rings.add(name)
+            case "job" if name in state.jobs:
+                state.dirty_rings.update(ring.name for ring in state.jobs[name].rings)
+                state.capacity_grew = True
             case "hop" if state.dead_hops.pop(state.wiring.parse_hop(name), None) is not None:
                 state.tell("hop-retest", name, "may be tried again")
                 state.capacity_grew = True
@@ -239,21 +242,34 @@ class Engine:
             hopeful = state.open and state.capacity_grew and any(not ring.chain for ring in job.rings)
             if not damaged and not hopeful:
                 continue
+            if now < (due := job.planned_at + state.settings.change.replan_pause * state.wiring.size):
+                state.agenda.put(("job", job.name), due)
+                continue
             plan = plan_job(state, job, now)
             if damaged or plan.placed:
                 apply_plan(state, job, plan, change, now)
         state.capacity_grew = False
 
+    def _set_deadlines(self, change: Change, now: float) -> None:
+        """From now on, agents have so long to answer; longer, the more of them were told."""
+        settings = self.state.settings.change
+        for ring in change.rings:
+            ring.allowance = settings.told_node * len(change.commands)
+            if ring.state is RingState.SWITCHING:
+                ring.deadline = now + settings.apply_timeout + ring.allowance
+                self.state.agenda.put(("ring", ring.name), ring.deadline)
+
     def _has_failed_node(self, job: JobRecord) -> bool:
         return any(node.verdict is Verdict.FAILED for ring in job.rings for node in self.state.chain_nodes(ring))
 
-    def _let_out(self, event: Event, change: Change) -> None:
+    def _let_out(self, event: Event, change: Change, now: float) -> None:
         """Number the change, check the invariants, and send what passes."""
         state = self.state
         if not change.rings and not change.commands:
             return
         state.generation = change.generation
         state.reserve_generations()
+        self._set_deadlines(change, now)
         state.emit(Persist(rings=tuple(stored_ring(state.wiring, ring) for ring in change.rings)))
         commands = {command.node: replace(command, epoch=state.epoch) for command in change.commands}
         footing = Footing(

@@ -90,7 +90,7 @@ def release(state: State, request: ReleaseJob, change: Change, now: float) -> No
         del state.rings[ring.name]
         for node in state.chain_nodes(ring):
             node.ring = ""
-        ring.state = RingState.RELEASED
+        state.enter(ring, RingState.RELEASED)
         ring.cause = "job released"
         state.tell("ring-released", ring.name, "its job is over")
     job.released = True

@@ -77,9 +77,9 @@ def give_up_on(state: State, node: NodeRecord) -> None:
 def advance(state: State, ring: RingRecord, now: float) -> None:
     """Take an undamaged ring as far as the evidence goes."""
     if ring.state is RingState.SWITCHING and all(node.in_place for node in state.chain_nodes(ring)):
-        ring.state = RingState.VERIFYING
+        state.enter(ring, RingState.VERIFYING)
         ring.answered_at = now
-        ring.deadline = now + state.settings.change.light_timeout
+        ring.deadline = now + state.settings.change.light_timeout + ring.allowance
         state.agenda.put(("ring", ring.name), ring.deadline)
     if ring.state is RingState.VERIFYING and _proven(state, ring):
         _activate(state, ring, now)
@@ -102,7 +102,7 @@ def dark_hops(state: State, ring: RingRecord) -> list[Hop]:
 
 def _activate(state: State, ring: RingRecord, now: float) -> None:
     began = ring.broken_at
-    ring.state = RingState.ACTIVE
+    state.enter(ring, RingState.ACTIVE)
     ring.established = True
     ring.deadline = None
     ring.broken_at = None

@@ -75,6 +75,7 @@ def _usable_for(state: State, job: JobRecord, node: NodeRecord, now: float) -> b
 
 def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now: float) -> None:
     """Give the job's rings their new chains, and note every wanted table that follows from it."""
+    job.planned_at = now
     kept = set(plan.kept)
     uprooted = [ring for ring in job.rings if ring.chain not in kept or not ring.chain]
     moved = set(plan.moved)
@@ -128,13 +129,11 @@ def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: floa
     state.lay(ring, chain)
     state.dirty_rings.add(ring.name)
     ring.sent_at = now
+    ring.deadline = None
     if chain:
-        ring.state = RingState.SWITCHING
-        ring.deadline = now + state.settings.change.apply_timeout
-        state.agenda.put(("ring", ring.name), ring.deadline)
+        state.enter(ring, RingState.SWITCHING)
     else:
-        ring.state = RingState.BROKEN
-        ring.deadline = None
+        state.enter(ring, RingState.BROKEN)
     for node in state.chain_nodes(ring):
         node.ring = ring.name
 

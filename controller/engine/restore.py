@@ -39,11 +39,11 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
         chain = tuple(state.wiring.position(name) for name in stored.chain)
         tables = chain_tables(state.wiring, chain)
     except RinglightError as error:
-        ring.state = RingState.BROKEN
+        state.enter(ring, RingState.BROKEN)
         ring.cause = f"its former chain is not possible in this fabric file: {error}"
         return
     if not chain:
-        ring.state = RingState.BROKEN
+        state.enter(ring, RingState.BROKEN)
         return
     state.lay(ring, chain)
     for node in state.chain_nodes(ring):
@@ -51,7 +51,7 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
         node.desired = tables[node.position]
         node.generation = ring.generation
     ring.established = stored.state == RingState.ACTIVE
-    ring.state = RingState.VERIFYING if ring.established else RingState.SWITCHING
+    state.enter(ring, RingState.VERIFYING if ring.established else RingState.SWITCHING)
     if not ring.established:
         ring.deadline = now + state.settings.health.start_grace
         state.agenda.put(("ring", ring.name), ring.deadline)

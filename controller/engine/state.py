@@ -4,6 +4,7 @@ Records are changed only by the engine's own modules. A node's *desired* table f
 needs, or loopback. *Observed* is what its agent last read from the hardware; it is never assumed.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -28,9 +29,6 @@ class RingState(StrEnum):
     ACTIVE = "ACTIVE"  # proven
     BROKEN = "BROKEN"  # damaged, and nothing better could be planned yet
     RELEASED = "RELEASED"  # its job is over
-
-
-IN_FLIGHT = frozenset({RingState.SWITCHING, RingState.VERIFYING})
 
 
 class JobState(StrEnum):
@@ -132,6 +130,7 @@ class RingRecord:
         established: light was proven for the present chain, now or before a restart.
         planned: the change under way is commit-confirmed.
         deadline: when the present step must be done (monotonic seconds).
+        allowance: seconds each step gets more, for the size of the change it is part of.
         broken_at: when the evidence came that set off the repair under way: a report, or light that was lost.
         answered_at: when the last node answered.
     """
@@ -147,6 +146,7 @@ class RingRecord:
     established: bool = False
     planned: bool = False
     deadline: float | None = None
+    allowance: float = 0.0
     broken_at: float | None = None
     sent_at: float = 0.0
     answered_at: float = 0.0
@@ -154,7 +154,12 @@ class RingRecord:
 
 @dataclass(slots=True)
 class JobRecord:
-    """One job and its rings, in rank order."""
+    """One job and its rings, in rank order.
+
+    Attributes:
+        settled_once: its rings have come to rest since it was submitted.
+        planned_at: when it was last planned (monotonic seconds).
+    """
 
     name: str
     rings_wanted: int
@@ -166,6 +171,7 @@ class JobRecord:
     rings: list[RingRecord] = field(default_factory=list)
     released: bool = False
     settled_once: bool = False
+    planned_at: float = -math.inf
 
     @property
     def active(self) -> int:
@@ -215,6 +221,7 @@ class State:
         self.dead_hops: dict[HopKey, float] = {}
         self.open = False  # absence may be reasoned about: see engine
         self.capacity_grew = False  # something that a waiting ring could use has become free
+        self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
         self.dirty_nodes: set[int] = set()  # to be judged in this step
         self.dirty_rings: set[str] = set()  # to be looked at in this step
@@ -225,7 +232,7 @@ class State:
     @property
     def settled(self) -> bool:
         """Nothing is in flight: no ring is being changed, and no agent owes an answer."""
-        return not self.owing and not any(ring.state in IN_FLIGHT for ring in self.rings.values())
+        return not self.owing and not self.in_flight
 
     def node(self, name: str) -> NodeRecord:
         """A node by name; raises `NotFoundError`."""
@@ -234,6 +241,14 @@ class State:
     def chain_nodes(self, ring: RingRecord) -> Iterator[NodeRecord]:
         """The nodes of a ring in chain order."""
         return (self.nodes[position] for position in ring.chain)
+
+    def enter(self, ring: RingRecord, ring_state: RingState) -> None:
+        """Let a ring enter a state."""
+        ring.state = ring_state
+        if ring_state in (RingState.SWITCHING, RingState.VERIFYING):
+            self.in_flight.add(ring.name)
+        else:
+            self.in_flight.discard(ring.name)
 
     def lay(self, ring: RingRecord, chain: Chain) -> None:
         """Give a ring its chain; an empty one takes it away."""

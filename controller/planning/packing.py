@@ -74,6 +74,18 @@ def room(terrain: Terrain, reach: Reach, stretch: Stretch) -> int:
     return count
 
 
+def rooms_from(terrain: Terrain, reach: Reach, stretch: Stretch) -> list[int]:
+    """How many new rings fit from each position of a free stretch on; one entry more for its end, which is 0."""
+    rooms = [0]
+    for position in range(stretch.last, stretch.first - 1, -1):
+        best = rooms[-1]
+        length = reach.length(terrain.wrap(position))
+        if length is not None and position + length <= stretch.last:
+            best = max(best, 1 + rooms[-1 - length])
+        rooms.append(best)
+    return rooms[::-1]
+
+
 def _earliest_end(terrain: Terrain, reach: Reach, first: int, last: int) -> int | None:
     """Where the ring ends that ends first among those in [first, last]: the exchange argument of interval packing."""
     best: int | None = None

@@ -11,7 +11,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ringlight.controller.planning.packing import room
+from ringlight.controller.planning.packing import rooms_from
 from ringlight.controller.planning.reach import Reach
 from ringlight.controller.planning.terrain import Chain, End, Stretch, Terrain
 from ringlight.fabric.circuits import Path
@@ -129,18 +129,19 @@ def spread(terrain: Terrain, reach: Reach, nodes: int, stretches: Sequence[Stret
     spares = min(usable - count * nodes, count)
     chains: list[Chain] = []
     passed = 0  # usable nodes left out so far
+    rooms = [rooms_from(terrain, reach, stretch) for stretch in stretches]
     for index, stretch in enumerate(stretches):
-        room_later = sum(room(terrain, reach, later) for later in stretches[index + 1 :])
+        here = rooms[index]
+        room_later = sum(later[0] for later in rooms[index + 1 :])
         position = stretch.first
         while position <= stretch.last and len(chains) < count:
             node = terrain.wrap(position)
             length = reach.length(node)
             if length is not None and position + length <= stretch.last:
                 due = spares * (2 * len(chains) + 1) // (2 * count)
-                rest = Stretch(position + 1, stretch.last)
-                can_wait = passed < due and room(terrain, reach, rest) + room_later >= count - len(chains)
-                after = Stretch(position + length + 1, stretch.last)
-                is_best = room(terrain, reach, after) + room_later + 1 >= count - len(chains)
+                missing = count - len(chains) - room_later
+                can_wait = passed < due and here[position + 1 - stretch.first] >= missing
+                is_best = here[position + length + 1 - stretch.first] + 1 >= missing
                 if is_best and not can_wait:
                     chains.append(reach.chain(node))
                     passed += (

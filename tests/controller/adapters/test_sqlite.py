@@ -125,3 +125,36 @@ async def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path):
         await store.open()
     assert "state directory" in refusal.value.hint
     await store.close()
+
+
+async def test_a_full_disk_is_told_writes_nothing_and_is_got_over(open_store):
+    """SQLite ends some failed transactions by itself, and leaves one open whose COMMIT failed: neither may stay."""
+    store, _ = await open_store()
+    await store.write(Batch([Persist(jobs=(JOB,))], events(1, 5)))
+    connection = store._connection
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    more = events(6, 2000)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="database or disk is full"):
+            await store.write(Batch([Persist(reserved=5000)], more))
+    connection.execute(f"PRAGMA max_page_count = {pages * 100}")
+    await store.write(Batch([Persist(reserved=6000)], more))
+    assert [e.event.sequence for e in await store.events(after=0, limit=9_999)] == list(range(1901, 2001))
+    _, restored = await open_store()
+    assert (restored.generation, restored.jobs) == (6000, (JOB,))
+
+
+async def test_a_commit_that_fails_leaves_no_transaction_open(open_store):
+    store, _ = await open_store()
+    connection = store._connection
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
+    connection.execute("CREATE TRIGGER break AFTER INSERT ON events BEGIN INSERT INTO child VALUES (new.sequence); END")
+    for _ in range(2):
+        with pytest.raises(StoreError, match="FOREIGN KEY"):
+            await store.write(Batch(events=events(1, 1)))
+    connection.execute("DROP TRIGGER break")
+    await store.write(Batch(events=events(1, 1)))
+    assert len(await store.events(after=0, limit=9)) == 1
