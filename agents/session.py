@@ -11,6 +11,7 @@ it dial again.
 import asyncio
 import logging
 import math
+import zlib
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -230,8 +231,11 @@ class Session:
 
     async def _beat(self) -> None:
         """A heartbeat each interval, with every bundle read just before, so that drift shows at once."""
+        # Agents that were all started at once must not all beat at once: each keeps to a part of the interval.
+        pause = self._interval * zlib.crc32(self._agent.encode()) / 2**32
         while True:
-            await asyncio.sleep(self._interval)
+            await asyncio.sleep(pause)
+            pause = self._interval
             await self._refresh()
             self.outbox.beat()
 

@@ -1,9 +1,9 @@
 """AgentService: the sessions of agents over gRPC.
 
 One reader and one writer task a stream, both ended with the session. The outbox holds at most one command a node, the
-latest, and one sign of life: it is bounded by construction, and a slow agent cannot make it grow. One watchman for
-all sessions sends signs of life and ends sessions that were silent, or that do not take what they are sent, for three
-heartbeat intervals.
+latest, and one sign of life: it is bounded by construction, and a slow agent cannot make it grow. Each heartbeat is
+answered with a sign of life, so these spread over time as the heartbeats do. One watchman for all sessions ends those
+that were silent, or that do not take what they are sent, for three heartbeat intervals.
 """
 
 import asyncio
@@ -149,6 +149,8 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
             event = event_from(session, message)
             if event is not None:
                 self._runtime.feed(event)
+            if message.WhichOneof("body") == "heartbeat":
+                link.beat(self._runtime.engine.state.epoch)
 
     async def _write(self, link: SessionLink, context: Context) -> None:
         while True:
@@ -158,7 +160,7 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
             link.sending_since = None
 
     async def watch(self) -> None:
-        """Signs of life to every agent, and an end to dead sessions. Runs until cancelled; owned by the daemon."""
+        """Put an end to dead sessions. Runs until cancelled; owned by the daemon."""
         interval = self._runtime.engine.state.settings.heartbeat.interval
         while True:
             before = self._runtime.now
@@ -171,8 +173,6 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
                     link.close("nothing was heard for three heartbeat intervals")
                 elif link.sending_since is not None and now - link.sending_since > patience:
                     link.close("the agent did not take what it was sent for three heartbeat intervals")
-                else:
-                    link.beat(self._runtime.engine.state.epoch)
 
     def close_all(self, reason: str) -> None:
         """End every session, as the controller stops. Agents keep their circuits."""

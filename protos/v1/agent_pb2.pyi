@@ -189,7 +189,7 @@ class ControllerMessage(_message.Message):
 
     @_builtins.property
     def heard(self) -> Global___Heard:
-        """once an interval"""
+        """in answer to each heartbeat"""
 
     def __init__(
         self,
@@ -421,7 +421,7 @@ Global___Confirm: _TypeAlias = Confirm  # noqa: Y015
 
 @_typing.final
 class Heard(_message.Message):
-    """Sent once an interval: the agent is heard. Its absence tells the agent that the controller is gone."""
+    """Answers each heartbeat: the agent is heard. Its absence tells the agent that the controller is gone."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
