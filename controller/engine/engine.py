@@ -151,11 +151,11 @@ class Engine:
 
     def _compare(self, node: NodeRecord, beat: NodeBeat, now: float) -> None:
         """A digest that differs from the wanted table, in answer to no command of ours, is drift; told once."""
-        if node.answered < node.generation or beat.applied_generation < node.generation:
+        if node.answered < node.generation:
             return
         if beat.digest == digest(node.desired):
             close_findings(self.state, node, now)
-        elif node.ring and beat.digest != node.drift:
+        elif node.ring and beat.applied_generation >= node.generation and beat.digest != node.drift:
             node.drift = beat.digest
             text = "selects something else than its ring needs, and no command said so"
             self.state.tell("drift", node.name, text)

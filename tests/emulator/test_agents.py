@@ -55,7 +55,7 @@ def start_lab(controller, make_wiring, tmp_path: FilePath) -> StartLab:
     @asynccontextmanager
     async def start(nodes: int = 5, per_agent: int = 1, expect: int | None = None) -> AsyncIterator[Lab]:
         plant = Plant(make_wiring(nodes), boot="boot")
-        server = HardwareServer(plant, Random(1))  # noqa: S311 - switching times, no secret
+        server = HardwareServer(plant, Random(1))
         socket = tmp_path / "hardware.sock"
         await server.start(socket)
         hosted = HostedAgents(

@@ -46,7 +46,7 @@ async def serve() -> AsyncIterator[Callable[[Plant, Followed | None], Awaitable[
 
     async def start(plant: Plant, agents: Followed | None) -> Any:
         server = grpc.aio.server()
-        hardware = HardwareServer(plant, Random(1))  # noqa: S311 - switching times, no secret
+        hardware = HardwareServer(plant, Random(1))
         service = EmulatorService(Emulation(plant, hardware, agents))
         emulator_pb2_grpc.add_EmulatorServiceServicer_to_server(service, server)
         port = server.add_insecure_port("127.0.0.1:0")

@@ -25,7 +25,7 @@ PATIENCE = 10.0  # seconds; reached only when something is broken
 
 
 def _rng(seed: int) -> Random:
-    return Random(seed)  # noqa: S311 - switching times, no secret
+    return Random(seed)
 
 
 class Lab:
