@@ -34,6 +34,10 @@ class HeartbeatSettings:
     confirm_after: Count = 5
     """Missed intervals until silence may count, together with darkness, as failure."""
 
+    def __post_init__(self) -> None:
+        if self.confirm_after < self.suspect_after:
+            raise ValueError(f"confirm_after must be at least suspect_after, {self.suspect_after}")
+
 
 @dataclass(frozen=True, slots=True)
 class HealthSettings:
@@ -78,6 +82,11 @@ class ChangeSettings:
 
     retry_interval: Seconds = 10.0
     """Seconds between attempts to bring an idle node back to loopback after it refused or did not answer."""
+
+    def __post_init__(self) -> None:
+        least = self.apply_timeout + self.light_timeout
+        if self.revert_after <= least:
+            raise ValueError(f"revert_after must be more than apply_timeout and light_timeout together, {least:g}")
 
 
 @dataclass(frozen=True, slots=True)

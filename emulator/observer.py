@@ -39,6 +39,7 @@ class Observer:
         self.events: list[fabric_pb2.Event] = []
         self.on_event: list[Callable[[fabric_pb2.Event], None]] = []
         self._news = asyncio.Condition()
+        self._blind: RinglightError | None = None
 
     async def follow(self) -> None:
         """Follow the controller's events, over its restarts, until cancelled."""
@@ -50,8 +51,16 @@ class Observer:
                     if reply.HasField("event"):
                         await self._take(reply.event)
             except grpc.aio.AioRpcError as error:
-                if error_of(error, peer="the controller").code is not ErrorCode.UNAVAILABLE:
-                    raise
+                trouble = error_of(error, peer="the controller")
+                if trouble.code is not ErrorCode.UNAVAILABLE:
+                    await self._give_up(trouble)
+                    return
+
+    async def _give_up(self, trouble: RinglightError) -> None:
+        """Let everyone who waits know that no event will come any more."""
+        self._blind = trouble
+        async with self._news:
+            self._news.notify_all()
 
     async def _take(self, event: fabric_pb2.Event) -> None:
         self.events.append(event)
@@ -72,6 +81,7 @@ class Observer:
 
         Raises:
             NotInTimeError: it did not come within `seconds`.
+            RinglightError: the controller refused to be watched.
         """
         seen = 0
         try:
@@ -81,6 +91,8 @@ class Observer:
                         if event.sequence > after and condition(event):
                             return event
                     seen = len(self.events)
+                    if self._blind is not None:
+                        raise self._blind
                     await self._news.wait()
         except TimeoutError:
             raise NotInTimeError(

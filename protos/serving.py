@@ -43,7 +43,7 @@ def bind(server: grpc.aio.Server, address: str) -> str:
 
 
 def add_health_and_reflection(server: grpc.aio.Server, services: list[str]) -> health.aio.HealthServicer:
-    """Serve health and reflection for these services, all of them healthy from now on."""
+    """Serve health and reflection for these services; `set_serving` says how they are."""
     servicer = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
     reflection.enable_server_reflection([*services, health.SERVICE_NAME, reflection.SERVICE_NAME], server)

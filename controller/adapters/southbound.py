@@ -41,6 +41,7 @@ class SessionLink:
         self.sending_since: float | None = None
         self.admitted = False
         self.error: RinglightError | None = None
+        self.end = "its stream ended"  # how it ended, if it was not we who ended it
         self.ended = asyncio.Event()
         self._outbox: dict[tuple[str, str], pb.ControllerMessage] = {}
         self._not_empty = asyncio.Event()
@@ -107,7 +108,7 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
         finally:
             del self._links[session]
             runtime.detach(session)
-            runtime.feed(SessionLost(session, str(link.error or "its stream ended")))
+            runtime.feed(SessionLost(session, str(link.error or link.end)))
         await self._abort_if_ended(link, context)
 
     @staticmethod
@@ -144,7 +145,7 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
         async for message in request_iterator:
             link.last_heard = self._runtime.now
             if message.WhichOneof("body") == "goodbye":
-                _log.info("session %s: goodbye: %s", session, message.goodbye.reason)
+                link.end = f"goodbye: {message.goodbye.reason}"
                 return
             event = event_from(session, message)
             if event is not None:

@@ -20,11 +20,12 @@ from ringlight.controller.ports import Batch, LoggedEvent, StoreError
 
 FORMAT = 1
 FILE_NAME = "controller.sqlite"
+_LOST_EVENTS = 10_000  # numbers left out after a crash: those above the last on file may have been told to watchers
 _PRUNE_EVERY = 1_000  # events between two prunings of the log
 
 _SCHEMA = """
-CREATE TABLE term (epoch INTEGER NOT NULL, reserved INTEGER NOT NULL);
-INSERT INTO term VALUES (0, 0);
+CREATE TABLE term (epoch INTEGER NOT NULL, reserved INTEGER NOT NULL, closed INTEGER NOT NULL);
+INSERT INTO term VALUES (0, 0, 1);
 CREATE TABLE jobs (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE rings (name TEXT PRIMARY KEY, job TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX rings_by_job ON rings (job);
@@ -45,6 +46,7 @@ class SqliteStore:
         self._path = directory / FILE_NAME
         self._events_kept = events_kept
         self._pruned_at = 0
+        self._complete = False  # everything that was told is in the file
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._connection: sqlite3.Connection | None = None
 
@@ -81,8 +83,10 @@ class SqliteStore:
         connection.execute("PRAGMA synchronous = FULL")
         with _transaction(connection):
             self._check_format(connection)
-            connection.execute("UPDATE term SET epoch = epoch + 1")
-        return self._restored(connection)
+            restored = self._restored(connection)
+            connection.execute("UPDATE term SET epoch = ?, closed = 0", (restored.epoch,))
+        self._complete = True
+        return restored
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -97,15 +101,18 @@ class SqliteStore:
             )
 
     def _restored(self, connection: sqlite3.Connection) -> Restored:
-        epoch, reserved = connection.execute("SELECT epoch, reserved FROM term").fetchone()
+        epoch, reserved, closed = connection.execute("SELECT epoch, reserved, closed FROM term").fetchone()
         (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
+        if not closed:
+            sequence += _LOST_EVENTS
         jobs = [StoredJob(**json.loads(record)) for (record,) in connection.execute("SELECT record FROM jobs")]
         rings = [json.loads(record) for (record,) in connection.execute("SELECT record FROM rings")]
         restored = [StoredRing(**{**ring, "chain": tuple(ring["chain"])}) for ring in rings]
-        return Restored(epoch, reserved, sequence, tuple(jobs), tuple(sorted(restored, key=_rank)))
+        return Restored(epoch + 1, reserved, sequence, tuple(jobs), tuple(sorted(restored, key=_rank)))
 
     def _write(self, batch: Batch) -> None:
         connection = self._opened()
+        self._complete = False
         with _transaction(connection):
             for persist in batch.persist:
                 _apply(connection, persist)
@@ -126,6 +133,7 @@ class SqliteStore:
             if batch.events and batch.events[-1].event.sequence >= self._pruned_at + _PRUNE_EVERY:
                 self._pruned_at = batch.events[-1].event.sequence
                 connection.execute("DELETE FROM events WHERE sequence <= ?", (self._pruned_at - self._events_kept,))
+        self._complete = True
 
     def _events(self, after: int, limit: int, subject: str) -> list[LoggedEvent]:
         query = "SELECT sequence, time, kind, subject, text, data FROM events WHERE sequence > ?"
@@ -141,6 +149,8 @@ class SqliteStore:
 
     def _close(self) -> None:
         if self._connection is not None:
+            if self._complete:
+                self._connection.execute("UPDATE term SET closed = 1")
             self._connection.close()
             self._connection = None
 

@@ -250,6 +250,13 @@ class Engine:
                 apply_plan(state, job, plan, change, now)
         state.capacity_grew = False
 
+    def _dated(self, command: SendCircuits, change: Change) -> SendCircuits:
+        """A command with the term it belongs to, and with time to confirm that suits the size of the change."""
+        revert_after = command.revert_after
+        if revert_after:
+            revert_after += 2 * self.state.settings.change.told_node * len(change.commands)
+        return replace(command, epoch=self.state.epoch, revert_after=revert_after)
+
     def _set_deadlines(self, change: Change, now: float) -> None:
         """From now on, agents have so long to answer; longer, the more of them were told."""
         settings = self.state.settings.change
@@ -271,7 +278,7 @@ class Engine:
         state.reserve_generations()
         self._set_deadlines(change, now)
         state.emit(Persist(rings=tuple(stored_ring(state.wiring, ring) for ring in change.rings)))
-        commands = {command.node: replace(command, epoch=state.epoch) for command in change.commands}
+        commands = {command.node: self._dated(command, change) for command in change.commands}
         footing = Footing(
             changed_rings=frozenset(ring.name for ring in change.rings),
             starting=isinstance(event, Restored) or (isinstance(event, AgentHello) and not state.open),

@@ -36,6 +36,20 @@ async def open_store(tmp_path):
     await close()
 
 
+@pytest.fixture
+def crashed_store(tmp_path):
+    """A controller that wrote a batch and then died without closing its store."""
+
+    async def crash(batch):
+        store = SqliteStore(tmp_path, events_kept=100)
+        await store.open()
+        await store.write(batch)
+        await store._run(store._connection.close)
+        store._thread.shutdown()
+
+    return crash
+
+
 async def test_each_start_is_a_new_term(open_store):
     await open_store()
     _, restored = await open_store()
@@ -158,3 +172,13 @@ async def test_a_commit_that_fails_leaves_no_transaction_open(open_store):
     connection.execute("DROP TRIGGER break")
     await store.write(Batch(events=events(1, 1)))
     assert len(await store.events(after=0, limit=9)) == 1
+
+
+async def test_after_a_crash_no_sequence_number_is_given_twice(tmp_path, crashed_store):
+    """Watchers may have seen numbers above the last one on file."""
+    await crashed_store(Batch(events=events(1, 7)))
+    store = SqliteStore(tmp_path, events_kept=100)
+    restored = await store.open()
+    assert restored.sequence > 7 + 1000
+    assert restored.epoch == 2
+    await store.close()
