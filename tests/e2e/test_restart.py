@@ -1,9 +1,11 @@
 """Processes that die and come back: no circuit changes by it."""
 
+import asyncio
 import signal
 
 import pytest
 
+from ringlight.emulator.stack import Daemon
 from ringlight.protos.v1 import emulator_pb2 as pb
 from ringlight.protos.v1 import fabric_pb2
 
@@ -60,6 +62,30 @@ async def test_sigterm_stops_a_daemon_in_order(lab, daemon):
     async with lab(nodes=10, rings=0) as running:
         process = running.stack.controller_daemon if daemon == "controller" else running.stack.emulator_daemon
         process.signal(signal.SIGTERM)
-        assert await process.wait() == 0
+        async with asyncio.timeout(5):
+            assert await process.wait() == 0
         log = (running.stack.directory / f"{daemon}.log").read_text()
         assert "Traceback" not in log
+
+
+async def test_sigterm_stops_an_agent_in_order(lab):
+    """It says goodbye, and its node keeps its circuits."""
+    async with lab() as running:
+        node = (await running.ring(0)).nodes[1]
+        await running.fail(pb.FAULT_KIND_AGENT_CRASH, node)
+        await running.verdict(node, "UNREACHABLE")
+        generations, log = await running.generations(), running.stack.directory / "own.log"
+        arguments = (
+            *("agent", "--id", "own", "--node", node, "--controller", running.stack.controller),
+            *("--emulator", str(running.stack.socket), "--state", str(running.stack.directory / "own")),
+        )
+        agent = Daemon("agent", list(arguments), log)
+        await agent.start()
+        agent.signal(signal.SIGTERM)
+        async with asyncio.timeout(5):
+            assert await agent.wait() == 0
+        lost = await running.event("agent-lost", "own")
+        assert "goodbye" in lost.text
+        assert "Traceback" not in log.read_text()
+        assert await running.generations() == generations
+        await running.assert_light_is_plan(3)

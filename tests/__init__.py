@@ -1,0 +1,1 @@
+"""Tests: folders mirror the packages; `properties`, `simulation` and `e2e` (real processes) go across them."""
