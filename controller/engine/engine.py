@@ -4,8 +4,8 @@ For every event: take it in; judge the nodes it touches; look at the rings that 
 job that lost something or may now get something back; check the invariants; and only then let commands out. Commands
 go first, records and events follow: the path from fault to light waits for no disk.
 
-Until every agent was heard, or the grace period after a start is over, only a node that FAILED sets off a plan:
-nothing is concluded from who is missing.
+Until every agent was heard, or the grace period after a start is over, nothing is concluded from who is missing: only
+a node that FAILED sets off a plan, and only one that restores its ring with nodes that have spoken and moves no other.
 """
 
 from dataclasses import replace
@@ -174,7 +174,7 @@ class Engine:
                 state.dirty_rings.add(name)
             case "job" if name in state.jobs:
                 state.dirty_rings.update(ring.name for ring in state.jobs[name].rings)
-                state.capacity_grew = True
+                state.capacity_grew = True  # whatever was put off is looked at again
             case "hop" if state.dead_hops.pop(state.wiring.parse_hop(name), None) is not None:
                 state.tell("hop-retest", name, "may be tried again")
                 state.capacity_grew = True
@@ -235,20 +235,41 @@ class Engine:
     def _plan(self, damaged_jobs: set[str], change: Change, now: float) -> None:
         """One plan for everything that is due, by priority."""
         state = self.state
-        if not damaged_jobs and not state.capacity_grew:
+        if state.capacity_grew:
+            damaged_jobs = damaged_jobs | (state.postponed & state.jobs.keys())
+        elif not damaged_jobs:
             return
         for job in sorted(state.jobs.values(), key=lambda job: (-job.priority, job.order)):
-            damaged = job.name in damaged_jobs and (state.open or self._has_failed_node(job))
+            damaged = job.name in damaged_jobs
             hopeful = state.open and state.capacity_grew and any(not ring.chain for ring in job.rings)
-            if not damaged and not hopeful:
-                continue
-            if now < (due := job.planned_at + state.settings.change.replan_pause * state.wiring.size):
-                state.agenda.put(("job", job.name), due)
-                continue
-            plan = plan_job(state, job, now)
-            if damaged or plan.placed:
-                apply_plan(state, job, plan, change, now)
+            if damaged and not state.open and not self._knows_enough(job):
+                state.postponed.add(job.name)
+            elif damaged or hopeful:
+                self._plan_job(job, change, now, damaged=damaged)
         state.capacity_grew = False
+
+    def _plan_job(self, job: JobRecord, change: Change, now: float, *, damaged: bool) -> None:
+        """Plan one job, unless it was planned only just now."""
+        state = self.state
+        due = job.planned_at + state.settings.change.replan_pause * state.wiring.size
+        if now < due:
+            state.agenda.put(("job", job.name), due)
+            return
+        job.planned_at = now
+        plan = plan_job(state, job, now)
+        if not state.open and plan.rings < sum(bool(ring.chain) for ring in job.rings):
+            state.postponed.add(job.name)
+            return
+        state.postponed.discard(job.name)
+        if damaged or plan.placed:
+            apply_plan(state, job, plan, change, now)
+
+    def _knows_enough(self, job: JobRecord) -> bool:
+        """Whether a job may be healed while agents still dial in: a node of it FAILED, and the others have spoken."""
+        state = self.state
+        nodes = [node for ring in job.rings if damage(state, ring) for node in state.chain_nodes(ring)]
+        failed = [node for node in nodes if node.verdict is Verdict.FAILED]
+        return bool(failed) and all(node.adopted or node in failed for node in nodes)
 
     def _dated(self, command: SendCircuits, change: Change) -> SendCircuits:
         """A command with the term it belongs to, and with time to confirm that suits the size of the change."""
@@ -265,9 +286,6 @@ class Engine:
             if ring.state is RingState.SWITCHING:
                 ring.deadline = now + settings.apply_timeout + ring.allowance
                 self.state.agenda.put(("ring", ring.name), ring.deadline)
-
-    def _has_failed_node(self, job: JobRecord) -> bool:
-        return any(node.verdict is Verdict.FAILED for ring in job.rings for node in self.state.chain_nodes(ring))
 
     def _let_out(self, event: Event, change: Change, now: float) -> None:
         """Number the change, check the invariants, and send what passes."""

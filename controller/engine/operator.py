@@ -25,6 +25,7 @@ def submit(state: State, request: SubmitJob, change: Change, now: float) -> None
     except RinglightError as error:
         state.emit(Answer(request.request, error))
         return
+    job.planned_at = now
     state.jobs[job.name] = job
     state.rings.update({ring.name: ring for ring in job.rings})
     state.tell("job-submitted", job.name, f"{job.rings_wanted} rings of {job.tp} GPUs, priority {job.priority}")

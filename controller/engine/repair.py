@@ -32,7 +32,10 @@ class Change:
 
 
 def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
-    """The best rings for a job, given all others as they are. Changes nothing."""
+    """The best rings for a job, given all others as they are. Changes nothing.
+
+    While agents are still dialling in, rings that work are never moved: a better spare may only not have spoken yet.
+    """
     survivors: list[Chain] = []
     broken: list[Chain] = []
     for ring in job.rings:
@@ -43,7 +46,7 @@ def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
         rings=job.rings_wanted,
         survivors=tuple(survivors),
         broken=tuple(broken),
-        pinned=job.pinned,
+        pinned=job.pinned or not state.open,
     )
     return plan_rings(_terrain(state, job, now), request)
 
@@ -75,7 +78,6 @@ def _usable_for(state: State, job: JobRecord, node: NodeRecord, now: float) -> b
 
 def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now: float) -> None:
     """Give the job's rings their new chains, and note every wanted table that follows from it."""
-    job.planned_at = now
     kept = set(plan.kept)
     uprooted = [ring for ring in job.rings if ring.chain not in kept or not ring.chain]
     moved = set(plan.moved)

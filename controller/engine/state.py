@@ -223,6 +223,7 @@ class State:
         self.capacity_grew = False  # something that a waiting ring could use has become free
         self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
+        self.postponed: set[str] = set()  # damaged jobs that wait for more agents to dial in
         self.dirty_nodes: set[int] = set()  # to be judged in this step
         self.dirty_rings: set[str] = set()  # to be looked at in this step
         self.agenda = Agenda()

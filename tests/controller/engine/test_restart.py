@@ -97,3 +97,29 @@ def test_a_confirmation_that_was_lost_with_its_session_is_repeated(world):
     world.confirms.clear()
     world.dial(name)
     assert [(confirm.node, confirm.transaction) for confirm in world.confirms] == [(name, "g1")]
+
+
+def test_a_fault_found_while_agents_still_dial_in_moves_no_other_ring_and_loses_none(world):
+    """The spare it needs is there, and only has not said so yet."""
+    victim, other = world.chain("train/0")[1], world.chain("train/1")
+    world.plant.inject(FaultRequest(FaultKind.GPU_LOST, victim))
+    told = len(world.told)
+    world.restart()
+    world.settle()
+    assert "ring-broken" not in [event.kind for event in world.told[told:]]
+    assert world.chain("train/1") == other
+    assert not world.commanded() & set(other)
+    assert world.ring("train/0").state is RingState.ACTIVE
+    assert victim not in world.chain("train/0")
+    world.assert_light_is_plan()
+
+
+def test_a_fault_found_while_agents_still_dial_in_is_healed_at_once_if_its_spare_is_there(world):
+    """A spare that dialled in already is enough: nobody waits for agents that have nothing to do with it."""
+    chain = world.chain("train/0")
+    world.plant.inject(FaultRequest(FaultKind.GPU_LOST, chain[1]))
+    world.silent = {node.name for node in world.spec.nodes} - set(chain) - {"n4"}
+    world.restart()
+    world.settle()
+    assert world.chain("train/0") == ["n0", "n2", "n3", "n4"]
+    assert world.ring("train/0").state is RingState.ACTIVE
