@@ -26,15 +26,13 @@ from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.fabric.circuits import digest
 from ringlight.fabric.errors import ErrorCode, RinglightError, UnavailableError
+from ringlight.fabric.protocol import PROTOCOL, SILENT_INTERVALS
 from ringlight.protos import codec
 from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.status import error_of
 from ringlight.protos.v1 import agent_pb2 as pb
 
 _log = logging.getLogger(__name__)
-
-PROTOCOL = 1
-_SILENT_INTERVALS = 3
 
 
 class AgentRefusedError(RinglightError):
@@ -268,7 +266,7 @@ class Session:
     async def _watch(self) -> None:
         """End the session when the controller falls silent."""
         loop = asyncio.get_running_loop()
-        while (remaining := self._last_heard + _SILENT_INTERVALS * self._interval - loop.time()) > 0:  # noqa: ASYNC110 - a deadline that moves with every message
+        while (remaining := self._last_heard + SILENT_INTERVALS * self._interval - loop.time()) > 0:  # noqa: ASYNC110 - a deadline that moves with every message
             await asyncio.sleep(remaining)
         raise UnavailableError("the controller was not heard for three heartbeat intervals", hint="is it running?")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ringlight.cli.daemons import announce, daemon_options, run_daemon
-from ringlight.cli.options import CONTROLLER_ADDRESS, CONTROLLER_VARIABLE, HOST_PORT
+from ringlight.cli.options import dialled_controller
 
 
 @click.command()
@@ -13,16 +13,7 @@ from ringlight.cli.options import CONTROLLER_ADDRESS, CONTROLLER_VARIABLE, HOST_
 @click.option(
     "--node", "nodes", multiple=True, required=True, metavar="N", help="A node it serves; give it for each node."
 )
-@click.option(
-    "--controller",
-    "address",
-    type=HOST_PORT,
-    envvar=CONTROLLER_VARIABLE,
-    default=CONTROLLER_ADDRESS,
-    show_default=True,
-    show_envvar=True,
-    help="Address of the controller.",
-)
+@dialled_controller("Address of the controller.")
 @click.option(
     "--emulator",
     "socket",

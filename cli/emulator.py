@@ -11,7 +11,7 @@ from ringlight.cli.daemons import announce, daemon_options, run_daemon
 from ringlight.cli.exit_codes import ExitCode
 from ringlight.cli.faults import KINDS, inject_request, kind_name
 from ringlight.cli.light import trace_view
-from ringlight.cli.options import CONTROLLER_ADDRESS, CONTROLLER_VARIABLE, EMULATOR_ADDRESS, HOST_PORT
+from ringlight.cli.options import EMULATOR_ADDRESS, HOST_PORT, dialled_controller
 from ringlight.cli.output import OutputForm, emit, facts, listing, output_option
 from ringlight.cli.replay import replay_command
 from ringlight.protos.v1 import emulator_pb2 as pb
@@ -29,16 +29,7 @@ emulator.add_command(replay_command)
 
 @emulator.command()
 @click.option("--fabric", "fabric_file", type=click.Path(path_type=Path), required=True, help="The fabric file.")
-@click.option(
-    "--controller",
-    "address",
-    type=HOST_PORT,
-    envvar=CONTROLLER_VARIABLE,
-    default=CONTROLLER_ADDRESS,
-    show_default=True,
-    show_envvar=True,
-    help="Address of the controller that the emulated agents dial.",
-)
+@dialled_controller("Address of the controller that the emulated agents dial.")
 @click.option("--no-agents", is_flag=True, help="Emulate only the hardware; agents come over --socket.")
 @click.option("--listen", type=HOST_PORT, default=EMULATOR_ADDRESS, show_default=True, help="gRPC, for fail and trace.")
 @click.option("--socket", type=click.Path(path_type=Path), help="Unix socket at which agents find the hardware.")

@@ -3,7 +3,8 @@
 Kept free of gRPC, so that the daemons' commands and the clients' take their defaults from one place.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -14,6 +15,8 @@ CONTROLLER_VARIABLE = "RINGLIGHT_CONTROLLER"
 EMULATOR_VARIABLE = "RINGLIGHT_EMULATOR"
 
 _PORT_MAX = 65_535
+
+Result = TypeVar("Result")
 
 
 class HostPort(click.ParamType[str]):
@@ -31,3 +34,17 @@ class HostPort(click.ParamType[str]):
 
 
 HOST_PORT = HostPort()
+
+
+def dialled_controller(help_text: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Give a daemon's command `--controller`; it receives the address that agents dial as `address`."""
+    return click.option(
+        "--controller",
+        "address",
+        type=HOST_PORT,
+        envvar=CONTROLLER_VARIABLE,
+        default=CONTROLLER_ADDRESS,
+        show_default=True,
+        show_envvar=True,
+        help=help_text,
+    )

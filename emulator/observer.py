@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import grpc.aio
 
 from ringlight.fabric.errors import ErrorCode, RinglightError
+from ringlight.fabric.trace import canonical_cycle
 from ringlight.protos.status import error_of
 from ringlight.protos.v1 import emulator_pb2, emulator_pb2_grpc, fabric_pb2, fabric_pb2_grpc
 
@@ -163,22 +164,14 @@ class Comparison:
 
     def __init__(self, trace: emulator_pb2.TraceReply, rings: list[fabric_pb2.Ring]) -> None:
         self.rings = rings
-        self.planned = {_canonical(list(ring.gpus)) for ring in rings if ring.state == "ACTIVE"}
-        cycles = {_canonical(list(cycle.gpus)) for cycle in trace.cycles}
+        self.planned = {canonical_cycle(tuple(ring.gpus)) for ring in rings if ring.state == "ACTIVE"}
+        cycles = {canonical_cycle(tuple(cycle.gpus)) for cycle in trace.cycles}
         self.lit = {c for c in cycles if c in self.planned or len({gpu.partition("/")[0] for gpu in c}) > 1}
 
     @property
     def equal(self) -> bool:
         """Whether light and plan agree."""
         return self.lit == self.planned
-
-
-def _canonical(cycle: list[str]) -> tuple[str, ...]:
-    """A cycle written from its smallest member towards the smaller of the two neighbours."""
-    start = cycle.index(min(cycle))
-    turned = cycle[start:] + cycle[:start]
-    backwards = turned[:1] + turned[:0:-1]
-    return tuple(min(turned, backwards))
 
 
 @asynccontextmanager

@@ -10,9 +10,12 @@ the same fibre and everything in between works. Anything else leaves terminals t
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ringlight.fabric.circuits import CircuitTable, Path
 from ringlight.fabric.wiring import HopKey, Wiring
+
+_Gpu = TypeVar("_Gpu", tuple[int, int], str)  # a GPU by number or by name
 
 GpuPath = tuple[tuple[int, int], ...]  # (position, GPU number), in the order of the light
 
@@ -139,7 +142,7 @@ def _closed_edges(
                 yield position, edge
 
 
-def canonical_cycle(cycle: GpuPath) -> GpuPath:
+def canonical_cycle(cycle: tuple[_Gpu, ...]) -> tuple[_Gpu, ...]:
     """A cycle written from its lowest GPU towards the lower of the two neighbours, so that equal cycles are equal."""
     start = cycle.index(min(cycle))
     turned = cycle[start:] + cycle[:start]

@@ -19,6 +19,7 @@ from ringlight.controller.engine.effects import SendCircuits, SendConfirm
 from ringlight.controller.engine.events import SessionLost
 from ringlight.controller.runtime import Runtime
 from ringlight.fabric.errors import InvalidError, RinglightError, UnavailableError
+from ringlight.fabric.protocol import SILENT_INTERVALS
 from ringlight.protos import status
 from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.v1 import agent_pb2 as pb
@@ -27,7 +28,6 @@ from ringlight.protos.v1 import agent_pb2_grpc
 _log = logging.getLogger(__name__)
 
 _HELLO_SECONDS = 10.0  # a stream that says nothing for so long at its beginning is not an agent
-_SILENT_INTERVALS = 3
 
 Context = grpc.aio.ServicerContext[pb.AgentMessage, pb.ControllerMessage]
 
@@ -39,7 +39,6 @@ class SessionLink:
         self.session = session
         self.last_heard = now
         self.sending_since: float | None = None
-        self.admitted = False
         self.error: RinglightError | None = None
         self.end = "its stream ended"  # how it ended, if it was not we who ended it
         self.ended = asyncio.Event()
@@ -48,7 +47,6 @@ class SessionLink:
 
     def admit(self, epoch: int, heartbeat_interval: float) -> None:
         """Welcome the agent."""
-        self.admitted = True
         welcome = pb.Welcome(session=self.session, epoch=epoch, heartbeat_interval=heartbeat_interval)
         self._put(("welcome", ""), pb.ControllerMessage(welcome=welcome))
 
@@ -168,7 +166,7 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
             await asyncio.sleep(interval)
             now = self._runtime.now
             # If this process itself stood still, what agents sent meanwhile is not read yet.
-            patience = _SILENT_INTERVALS * interval + (now - before - interval)
+            patience = SILENT_INTERVALS * interval + (now - before - interval)
             for link in list(self._links.values()):
                 if now - link.last_heard > patience:
                     link.close("nothing was heard for three heartbeat intervals")

@@ -8,9 +8,7 @@ from ringlight.controller.engine.events import AgentHello
 from ringlight.controller.engine.state import SessionRecord, State
 from ringlight.fabric.errors import ConflictError, InvalidError
 from ringlight.fabric.inventory import difference, inventory_of
-
-PROTOCOL = 1
-_LIVE_INTERVALS = 3  # a session silent for longer is no longer live
+from ringlight.fabric.protocol import PROTOCOL, SILENT_INTERVALS
 
 
 def check_hello(state: State, hello: AgentHello, now: float) -> None:
@@ -72,7 +70,7 @@ def _check_sessions(state: State, hello: AgentHello, now: float) -> None:
         raise ConflictError(
             f"agent id {hello.agent!r} has a live session already",
             hint="give each agent its own --id; after a crash the old session ends by itself within "
-            f"{_LIVE_INTERVALS} heartbeats",
+            f"{SILENT_INTERVALS} heartbeats",
         )
     for node in hello.nodes:
         other = state.sessions.get(state.node(node.node).session)
@@ -86,4 +84,4 @@ def _check_sessions(state: State, hello: AgentHello, now: float) -> None:
 def is_live(state: State, session: SessionRecord, now: float) -> bool:
     """Whether anything was heard on a session lately."""
     heard = max(state.node(name).last_heard for name in session.nodes)
-    return now - heard < _LIVE_INTERVALS * state.settings.heartbeat.interval
+    return now - heard < SILENT_INTERVALS * state.settings.heartbeat.interval

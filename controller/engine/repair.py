@@ -98,7 +98,6 @@ def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now
         affected.update(chain)
         if chain or ring.generation:
             ring.generation = change.generation
-        ring.transaction = change.transaction
         change.rings.append(ring)
         _tell_plan(state, ring, plan)
     want_tables(state, affected, change, now)
@@ -132,10 +131,7 @@ def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: floa
     state.dirty_rings.add(ring.name)
     ring.sent_at = now
     ring.deadline = None
-    if chain:
-        state.enter(ring, RingState.SWITCHING)
-    else:
-        state.enter(ring, RingState.BROKEN)
+    state.enter(ring, RingState.SWITCHING if chain else RingState.BROKEN)
     for node in state.chain_nodes(ring):
         node.ring = ring.name
 

@@ -142,7 +142,6 @@ class RingRecord:
     state: RingState = RingState.PLANNED
     cause: str = ""
     generation: int = 0
-    transaction: str = ""
     established: bool = False
     planned: bool = False
     deadline: float | None = None
