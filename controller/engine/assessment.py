@@ -166,7 +166,7 @@ def _next_look(state: State, ends: tuple[EndEvidence, EndEvidence], now: float) 
 
 def kill_hop(state: State, hop: Hop, why: str, now: float) -> None:
     """Believe that a fibre carries no light, until it is time to try it again."""
-    state.dead_hops[hop.key] = now
+    state.kill(hop.key, now)
     name = state.wiring.hop_name(hop.key)
     state.agenda.put(("hop", name), now + state.settings.health.dead_hop_retest)
     state.tell("hop-dead", name, why)
@@ -191,6 +191,11 @@ def damage(state: State, ring: RingRecord) -> str:
 def is_usable(state: State, node: NodeRecord, now: float) -> bool:
     """Whether a node may be given to a ring it is not in already."""
     return node.verdict is Verdict.HEALTHY and is_commandable(state, node, now) and not node.carries_foreign_light
+
+
+def may_stay(state: State, node: NodeRecord, now: float) -> bool:
+    """Whether a ring that is laid anew may keep a node it has: one that is only degraded as well."""
+    return node.usable or (node.verdict is Verdict.DEGRADED and is_commandable(state, node, now))
 
 
 def is_commandable(state: State, node: NodeRecord, now: float) -> bool:

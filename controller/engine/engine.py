@@ -41,7 +41,7 @@ from ringlight.controller.engine.events import (
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.operator import release, submit
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
-from ringlight.controller.engine.repair import Change, apply_plan, plan_job
+from ringlight.controller.engine.repair import Change, apply_plan, dissolve, plan_job, restand
 from ringlight.controller.engine.restore import restore
 from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingState, State, stored_ring
@@ -175,7 +175,7 @@ class Engine:
             case "job" if name in state.jobs:
                 state.dirty_rings.update(ring.name for ring in state.jobs[name].rings)
                 state.capacity_grew = True  # whatever was put off is looked at again
-            case "hop" if state.dead_hops.pop(state.wiring.parse_hop(name), None) is not None:
+            case "hop" if state.revive(state.wiring.parse_hop(name)):
                 state.tell("hop-retest", name, "may be tried again")
                 state.capacity_grew = True
             case "park":
@@ -197,6 +197,7 @@ class Engine:
             node = state.nodes[position]
             assess_node(state, node, now)
             was_usable, node.usable = node.usable, is_usable(state, node, now)
+            state.planner.order.set_usable(position, usable=node.usable)
             state.capacity_grew |= node.usable and not was_usable
             if node.ring:
                 state.dirty_rings.add(node.ring)
@@ -221,8 +222,10 @@ class Engine:
             ring = state.rings[name]
             assess_hops(state, ring, now)
             if damage(state, ring):
+                state.damaged.add(name)
                 damaged_jobs.add(ring.job)
             else:
+                state.damaged.discard(name)
                 advance(state, ring, now)
                 self._note_settled(state.jobs[ring.job])
         state.dirty_rings.clear()
@@ -233,31 +236,48 @@ class Engine:
             job.settled_once = all(ring.state in (RingState.ACTIVE, RingState.BROKEN) for ring in job.rings)
 
     def _plan(self, damaged_jobs: set[str], change: Change, now: float) -> None:
-        """One plan for everything that is due, by priority."""
+        """One plan for everything that is due: what is broken dissolves, then jobs are planned by priority."""
         state = self.state
         if state.capacity_grew:
             damaged_jobs = damaged_jobs | (state.postponed & state.jobs.keys())
         elif not damaged_jobs:
             return
+        due = [job for job in self._jobs_to_plan(damaged_jobs) if self._may_plan(job, now)]
+        if state.open:
+            for job in due:
+                dissolve(state, job)
+        for job in due:
+            self._plan_job(job, change, now, damaged=job.name in damaged_jobs)
+        state.capacity_grew = False
+
+    def _jobs_to_plan(self, damaged_jobs: set[str]) -> list[JobRecord]:
+        """Jobs that lost something or may get something back, by priority; the others wait for more to dial in."""
+        state = self.state
+        jobs = []
         for job in sorted(state.jobs.values(), key=lambda job: (-job.priority, job.order)):
             damaged = job.name in damaged_jobs
             hopeful = state.open and state.capacity_grew and any(not ring.chain for ring in job.rings)
             if damaged and not state.open and not self._knows_enough(job):
                 state.postponed.add(job.name)
             elif damaged or hopeful:
-                self._plan_job(job, change, now, damaged=damaged)
-        state.capacity_grew = False
+                jobs.append(job)
+        return jobs
+
+    def _may_plan(self, job: JobRecord, now: float) -> bool:
+        """Whether the last plan of a job is long enough ago; it is put on the agenda otherwise."""
+        due = job.planned_at + self.state.settings.change.replan_pause * self.state.wiring.size
+        if now < due:
+            self.state.agenda.put(("job", job.name), due)
+        return now >= due
 
     def _plan_job(self, job: JobRecord, change: Change, now: float, *, damaged: bool) -> None:
-        """Plan one job, unless it was planned only just now."""
+        """Plan one job, and make the plan what is wanted."""
         state = self.state
-        due = job.planned_at + state.settings.change.replan_pause * state.wiring.size
-        if now < due:
-            state.agenda.put(("job", job.name), due)
-            return
         job.planned_at = now
+        dissolve(state, job)
         plan = plan_job(state, job, now)
         if not state.open and plan.rings < sum(bool(ring.chain) for ring in job.rings):
+            restand(state, job)
             state.postponed.add(job.name)
             return
         state.postponed.discard(job.name)

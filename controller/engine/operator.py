@@ -88,6 +88,8 @@ def release(state: State, request: ReleaseJob, change: Change, now: float) -> No
     state.capacity_grew = True
     for ring in job.rings:
         freed.update(ring.chain)
+        state.lift(ring)
+        state.damaged.discard(ring.name)
         del state.rings[ring.name]
         for node in state.chain_nodes(ring):
             node.ring = ""

@@ -8,12 +8,11 @@ where they should be, get a command.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ringlight.controller.engine.assessment import damage, is_commandable, is_usable
+from ringlight.controller.engine.assessment import damage, is_usable, may_stay
 from ringlight.controller.engine.effects import SendCircuits
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingRecord, RingState, State
-from ringlight.controller.health.verdicts import Verdict
-from ringlight.controller.planning.planner import RingPlan, RingRequest, plan_rings
-from ringlight.controller.planning.terrain import Chain, Terrain, span_of
+from ringlight.controller.planning.order import Chain
+from ringlight.controller.planning.planner import RingPlan, RingRequest
 from ringlight.fabric.rings import chain_tables
 
 
@@ -31,67 +30,75 @@ class Change:
         return f"g{self.generation}"
 
 
+def dissolve(state: State, job: JobRecord) -> None:
+    """Let the damaged rings of a job lie nowhere: what is left of them is there for whoever is planned next."""
+    for ring in job.rings:
+        if ring.name in state.damaged:
+            state.lift(ring)
+
+
+def restand(state: State, job: JobRecord) -> None:
+    """Let the dissolved rings of a job stand again where they were, since no plan was made."""
+    for ring in job.rings:
+        if ring.name in state.damaged and ring.chain:
+            state.lay(ring, ring.chain)
+
+
 def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
     """The best rings for a job, given all others as they are. Changes nothing.
 
     While agents are still dialling in, rings that work are never moved: a better spare may only not have spoken yet.
     """
-    survivors: list[Chain] = []
-    broken: list[Chain] = []
-    for ring in job.rings:
-        if ring.chain:
-            (broken if damage(state, ring) else survivors).append(ring.chain)
+    order = state.planner.order
+    broken = [ring for ring in job.rings if ring.name in state.damaged and ring.chain]
+    own = {node.position for ring in job.rings for node in state.chain_nodes(ring) if not node.usable}
+    own = {position for position in own if may_stay(state, state.nodes[position], now)}
     request = RingRequest(
+        job=job.name,
         nodes=job.tp // state.wiring.spec.gpus,
         rings=job.rings_wanted,
-        survivors=tuple(survivors),
-        broken=tuple(broken),
+        broken=tuple(ring.chain for ring in broken),
         pinned=job.pinned or not state.open,
     )
-    return plan_rings(_terrain(state, job, now), request)
+    for position in sorted(own):
+        order.set_usable(position, usable=True)
+    while True:
+        plan = state.planner.plan(request)
+        mistaken = _no_longer_usable(state, plan, own, now)
+        if not mistaken:
+            break
+        for position in mistaken:
+            order.set_usable(position, usable=False)
+    for position in sorted(own):
+        order.set_usable(position, usable=False)
+    return plan
 
 
-def _terrain(state: State, job: JobRecord, now: float) -> Terrain:
-    barred = [False] * state.wiring.size
-    for ring in state.rings.values():
-        if ring.chain and ring.job != job.name:
-            span = span_of(state.wiring, ring.chain)
-            for position in range(span.first, span.last + 1):
-                barred[position % state.wiring.size] = True
-    return Terrain(
-        state.wiring,
-        usable=[_usable_for(state, job, node, now) for node in state.nodes],
-        barred=barred,
-        dead_hops=state.dead_hops,
-        tables=[node.desired for node in state.nodes],
-    )
-
-
-def _usable_for(state: State, job: JobRecord, node: NodeRecord, now: float) -> bool:
-    """A ring's own degraded member may stay in it; nobody else may take it."""
-    if is_usable(state, node, now):
-        return True
-    ring = state.rings.get(node.ring)
-    own = ring is not None and ring.job == job.name
-    return own and node.verdict is Verdict.DEGRADED and is_commandable(state, node, now)
+def _no_longer_usable(state: State, plan: RingPlan, own: set[int], now: float) -> list[int]:
+    """Nodes of a plan that became unusable just now, by time alone: nobody has judged them since."""
+    chosen = {position for placement in plan.placed for position in placement.chain} - own
+    return [position for position in sorted(chosen) if not is_usable(state, state.nodes[position], now)]
 
 
 def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now: float) -> None:
     """Give the job's rings their new chains, and note every wanted table that follows from it."""
-    kept = set(plan.kept)
-    uprooted = [ring for ring in job.rings if ring.chain not in kept or not ring.chain]
-    moved = set(plan.moved)
+    moved = {ring.name for ring in plan.moved}
+    uprooted = [ring for ring in job.rings if ring.name in moved or ring.name in state.damaged or not ring.chain]
     causes = {
-        ring.name: "moved to make room for another ring" if ring.chain in moved else damage(state, ring) or ring.cause
+        ring.name: "moved to make room for another ring" if ring.name in moved else damage(state, ring) or ring.cause
         for ring in uprooted
     }
+    reasons = {placement.chain: placement.reasons for placement in plan.placed}
     for ring in uprooted:
         _note_evidence(state, ring, now)
     affected = {position for ring in uprooted for position in ring.chain}
     for ring in uprooted:
+        state.lift(ring)
+        state.damaged.discard(ring.name)
         for node in state.chain_nodes(ring):
-            node.ring = ""
-    for ring, chain in _assign(uprooted, plan.placed):
+            if node.ring == ring.name:  # a job planned before may have taken it already
+                node.ring = ""
+    for ring, chain in _assign(uprooted, tuple(reasons)):
         if not chain and ring.state is RingState.BROKEN and not ring.chain:
             continue  # it waited before, and goes on waiting
         _rechain(state, ring, chain, causes[ring.name], now)
@@ -99,7 +106,7 @@ def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now
         if chain or ring.generation:
             ring.generation = change.generation
         change.rings.append(ring)
-        _tell_plan(state, ring, plan)
+        _tell_plan(state, ring, (*reasons.get(chain, ()), *plan.reasons))
     want_tables(state, affected, change, now)
 
 
@@ -136,19 +143,14 @@ def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: floa
         node.ring = ring.name
 
 
-def _tell_plan(state: State, ring: RingRecord, plan: RingPlan) -> None:
+def _tell_plan(state: State, ring: RingRecord, reasons: Sequence[str]) -> None:
     names = " ".join(state.wiring.name(position) for position in ring.chain)
+    why = "; ".join(reasons)
     if ring.chain:
-        state.tell(
-            "ring-switching",
-            ring.name,
-            f"{ring.cause or 'placed'}; new chain: {names}",
-            chain=names,
-            generation=str(ring.generation),
-        )
+        text = f"{ring.cause or 'placed'}; new chain: {names}; {why}"
+        state.tell("ring-switching", ring.name, text, chain=names, generation=str(ring.generation))
     else:
-        reason = "; ".join(plan.reasons)
-        state.tell("ring-broken", ring.name, f"{ring.cause}; waiting: {reason}" if ring.cause else reason)
+        state.tell("ring-broken", ring.name, f"{ring.cause}; waiting: {why}" if ring.cause else why)
 
 
 def want_tables(state: State, positions: set[int], change: Change, now: float) -> None:

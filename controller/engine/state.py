@@ -13,7 +13,9 @@ from ringlight.controller.engine.agenda import Agenda
 from ringlight.controller.engine.effects import Effect, FabricEvent, Persist, Publish, StoredJob, StoredRing
 from ringlight.controller.engine.history import History
 from ringlight.controller.health.verdicts import Ground, Judgement, Verdict
-from ringlight.controller.planning.terrain import Chain
+from ringlight.controller.planning.cabling import Cabling
+from ringlight.controller.planning.order import Chain
+from ringlight.controller.planning.planner import Planner
 from ringlight.controller.settings import Settings
 from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
 from ringlight.fabric.rings import chain_hops
@@ -217,11 +219,15 @@ class State:
         self.rings: dict[str, RingRecord] = {}
         self.sessions: dict[str, SessionRecord] = {}
         self.session_of_agent: dict[str, str] = {}
+        self.planner = Planner(Cabling.of_wiring(wiring), wiring.name, [node.rack for node in wiring.spec.nodes])
+        for position in range(wiring.size):
+            self.planner.order.set_usable(position, usable=False)  # until its agent has spoken
         self.dead_hops: dict[HopKey, float] = {}
         self.open = False  # absence may be reasoned about: see engine
         self.capacity_grew = False  # something that a waiting ring could use has become free
         self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
+        self.damaged: set[str] = set()  # rings that cannot stay as they are
         self.postponed: set[str] = set()  # damaged jobs that wait for more agents to dial in
         self.dirty_nodes: set[int] = set()  # to be judged in this step
         self.dirty_rings: set[str] = set()  # to be looked at in this step
@@ -251,9 +257,27 @@ class State:
             self.in_flight.discard(ring.name)
 
     def lay(self, ring: RingRecord, chain: Chain) -> None:
-        """Give a ring its chain; an empty one takes it away."""
+        """Give a ring its chain; an empty one takes it away. Where it goes no other ring may lie."""
+        self.lift(ring)
+        if chain:
+            self.planner.order.lay(ring.name, ring.job, chain)
         ring.chain = chain
         ring.hops = chain_hops(self.wiring, chain)
+
+    def lift(self, ring: RingRecord) -> None:
+        """From now on other rings may be planned where a ring lies. Its record keeps its chain."""
+        if self.planner.order.is_laid(ring.name):
+            self.planner.order.lift(ring.name)
+
+    def kill(self, key: HopKey, now: float) -> None:
+        """Believe that a fibre carries no light."""
+        self.dead_hops[key] = now
+        self.planner.order.set_live(key, live=False)
+
+    def revive(self, key: HopKey) -> bool:
+        """Believe that a fibre may carry light; False when that was believed before."""
+        self.planner.order.set_live(key, live=True)
+        return self.dead_hops.pop(key, None) is not None
 
     def reserve_generations(self) -> None:
         """Keep a block of generations reserved in the store, ahead of their use."""

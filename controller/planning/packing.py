@@ -1,228 +1,244 @@
-"""How many rings fit, and which of a job's surviving rings can stay as they are: exact.
+"""The best choice of zones over the whole order, however far it reaches: exact, in time that grows with N.
 
-A ring to be placed is an interval [s, s + shortest(s)] (see `reach`), a surviving ring is the interval of its span.
-The task: choose disjoint intervals so that, first, the number of rings is largest (up to the number wanted), and
-second, most surviving rings are among them.
+This is what a repair falls back on when it would move more rings than an `Outlook` keeps track of, and what places
+rings where none are yet. The task: choose which survivors stay and where new rings go, so that, first, the number of
+rings is largest, up to the number wanted, and second, most survivors stay.
 
-On a line, from right to left:
+On a line, from right to left, with `end(p)` the earliest end of a new ring that lies in [p, ...):
 
-- `A(p)`, the best (rings, surviving rings) from position p on, compared as pairs, is the larger of `A(p + 1)`, a new
-  ring at p followed by `A(its end + 1)`, and the surviving ring that begins at p followed by `A(its end + 1)`. Some
-  best choice begins with one of these, so `A` is exact by induction. When it holds no more rings than wanted, the
-  pair order is exactly the objective.
+- `A(p)`, the best (rings, survivors) from position p on, compared as pairs, is the largest of `A(p + 1)`, a new ring
+  followed by `A(end(p) + 1)`, and the survivor that begins at p followed by `A(its end + 1)`. Some best choice begins
+  with one of these: if its first ring is new, the one that ends first does as well. So `A` is exact by induction. When
+  it holds no more rings than wanted, the pair order is exactly the objective.
 - When more would fit than wanted, trading survivors for new rings is only worth it until the wanted number is
   reached. `F(p, n)`, the most survivors from p on together with exactly n new rings, obeys the same recursion. Leaving
   out a new ring never costs a survivor, so `F` does not grow with n, and the smallest n with `F(n) + n ≥ wanted` keeps
   most survivors.
 
-On a closed order some interval may cross the place where we cut it open. Either none does, or exactly one of the few
-that could; each case leaves a line. The cut is put where fewest could cross.
+Rings of other jobs cut the order into lines. A closed order without any is cut open somewhere: either no ring crosses
+the cut, or exactly one of the few that could; each case leaves a line. A new ring that crosses need only be tried with
+the start and the earliest end behind the cut: one that could end before the cut is covered by the first case.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ringlight.controller.planning.reach import Reach
-from ringlight.controller.planning.terrain import Chain, Stretch, Terrain
+from ringlight.controller.planning.order import Order
+from ringlight.controller.planning.zones import Choice, Zone
+
+_NONE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Packing:
-    """A choice of disjoint intervals: surviving rings that stay, and where new ones begin (unrolled)."""
-
-    kept: tuple[Chain, ...] = ()
-    starts: tuple[int, ...] = ()
-
-    @property
-    def rings(self) -> int:
-        """Rings in all."""
-        return len(self.kept) + len(self.starts)
-
-    @property
-    def merit(self) -> tuple[int, int]:
-        """What is compared: rings first, survivors second."""
-        return self.rings, len(self.kept)
-
-    def plus(self, other: "Packing") -> "Packing":
-        """Both choices together; they must not overlap."""
-        return Packing(self.kept + other.kept, self.starts + other.starts)
-
-
-def pack(terrain: Terrain, reach: Reach, wanted: int, survivors: Sequence[Chain]) -> Packing:
-    """The best packing of up to `wanted` rings on the whole order."""
-    if wanted == 0:
-        return Packing()
-    if not terrain.closed:
-        return _pack_line(terrain, reach, Stretch(0, terrain.size - 1), wanted, survivors)
-    cut = _best_cut(terrain, reach, survivors)
-    around = Stretch(cut, cut + terrain.size - 1)
-    best = _pack_line(terrain, reach, around, wanted, survivors)
-    for interval, crossing in _crossing(terrain, reach, cut, survivors):
-        rest = Stretch(interval.last + 1 - terrain.size, interval.first - 1)
-        candidate = crossing.plus(_pack_line(terrain, reach, rest, wanted - 1, survivors))
-        best = max(best, candidate, key=lambda packing: packing.merit)
-    return best
-
-
-def room(terrain: Terrain, reach: Reach, stretch: Stretch) -> int:
-    """How many new rings fit into a free stretch."""
-    if stretch.last - stretch.first + 1 < reach.nodes:
-        return 0  # most stretches between rings are a spare or two wide
-    count, position = 0, stretch.first
-    while (end := _earliest_end(terrain, reach, position, stretch.last)) is not None:
-        count, position = count + 1, end + 1
-    return count
-
-
-def rooms_from(terrain: Terrain, reach: Reach, stretch: Stretch) -> list[int]:
-    """How many new rings fit from each position of a free stretch on; one entry more for its end, which is 0."""
-    rooms = [0]
-    for position in range(stretch.last, stretch.first - 1, -1):
-        best = rooms[-1]
-        length = reach.length(terrain.wrap(position))
-        if length is not None and position + length <= stretch.last:
-            best = max(best, 1 + rooms[-1 - length])
-        rooms.append(best)
-    return rooms[::-1]
-
-
-def _earliest_end(terrain: Terrain, reach: Reach, first: int, last: int) -> int | None:
-    """Where the ring ends that ends first among those in [first, last]: the exchange argument of interval packing."""
-    best: int | None = None
-    for start in range(first, last + 1):
-        if best is not None and start >= best:
-            break
-        length = reach.length(terrain.wrap(start))
-        if length is not None and start + length <= last and (best is None or start + length < best):
-            best = start + length
-    return best
-
-
-def _pack_line(terrain: Terrain, reach: Reach, line: Stretch, wanted: int, survivors: Sequence[Chain]) -> Packing:
-    solver = _Line(terrain, reach, line, survivors)
-    best = solver.most()
-    if best.rings <= wanted:
-        return best
-    return solver.fewest_new(wanted)
-
-
 class _Line:
-    """The recursions over one line of positions. `A` and `F` of the module text are `most` and `fewest_new`."""
+    """A stretch between walls, unrolled."""
 
-    def __init__(self, terrain: Terrain, reach: Reach, line: Stretch, survivors: Sequence[Chain]) -> None:
-        self._line = line
-        self._new_end: dict[int, int] = {}
-        for start in range(line.first, line.last + 1):
-            length = reach.length(terrain.wrap(start))
-            if length is not None and start + length <= line.last:
-                self._new_end[start] = start + length
-        self._survivor: dict[int, tuple[int, Chain]] = {}
-        for chain in survivors:
-            span = terrain.span(chain)
-            for turn in (-terrain.size, 0, terrain.size) if terrain.closed else (0,):
-                if line.first <= span.first + turn and span.last + turn <= line.last:
-                    self._survivor[span.first + turn] = (span.last + turn, chain)
+    first: int
+    last: int
 
-    def most(self) -> Packing:
-        """Most rings, then most survivors, however many are wanted."""
-        last = self._line.last
-        value: dict[int, tuple[int, int]] = {last + 1: (0, 0)}
-        for p in range(last, self._line.first - 1, -1):
+
+def pack(order: Order, job: str, nodes: int, wanted: int) -> Choice:
+    """The zones that give a job most rings, up to `wanted` in all, and among those move fewest of those it has.
+
+    Args:
+        order: with every ring that stands.
+        job: whose rings may move.
+        nodes: nodes of a ring.
+        wanted: rings the job wants in all, at least as many as it has.
+    """
+    lines = list(_lines(order, job))
+    if not order.closed or order.rings > order.rings_of(job):
+        return _Lines(order, nodes, lines).best(wanted)
+    return _pack_circle(order, nodes, wanted)
+
+
+def _lines(order: Order, job: str) -> Iterator[_Line]:
+    """The stretches between rings of other jobs."""
+    walls = [ring for other in order.jobs if other != job for ring in order.chains_of(other)]
+    walls.sort(key=lambda ring: ring.first)
+    if not walls:
+        yield _Line(0, order.size - 1)
+        return
+    start = walls[-1].last + 1 - order.size if order.closed else 0
+    for wall in walls:
+        if wall.first > start:
+            yield _Line(start, wall.first - 1)
+        start = wall.last + 1
+    if not order.closed and start < order.size:
+        yield _Line(start, order.size - 1)
+
+
+def _pack_circle(order: Order, nodes: int, wanted: int) -> Choice:
+    cut = _place_to_cut(order)
+    boundary = cut + order.size
+    best = _Lines(order, nodes, [_Line(cut, boundary - 1)]).best(wanted)
+    crossing = order.ring_over(boundary)
+    if crossing is not None and crossing.first < boundary:
+        rest = _Line(crossing.last + 1 - order.size, crossing.first - 1)
+        best = max(best, _Lines(order, nodes, [rest]).best(wanted - 1), key=_merit)
+    for start, end in _new_rings_across(order, boundary, nodes):
+        rest = _Line(end + 1 - order.size, start - 1)
+        best = max(best, _Lines(order, nodes, [rest]).best(wanted - 1, is_laid=True), key=_merit)
+    return best
+
+
+def _merit(choice: Choice) -> tuple[int, int]:
+    return choice.gain, -choice.moved
+
+
+def _place_to_cut(order: Order) -> int:
+    """Where a closed order is cut open: where no hop leads across, else before a ring, else anywhere."""
+    broken = b"\x00" * order.cabling.longest
+    place = order.usable.find(broken)
+    while place >= 0:
+        if not order.covered.count(place, place + len(broken) - 1):
+            return order.wrap(place + len(broken))
+        place = order.usable.find(broken, place + 1)
+    ring = order.ring_from(0)
+    return ring.first if ring is not None else 0
+
+
+def _new_rings_across(order: Order, boundary: int, nodes: int) -> Iterator[tuple[int, int]]:
+    """Every start before the boundary with the earliest end behind it."""
+    for start in range(boundary - 1, boundary - 1 - (nodes - 1) * order.cabling.longest, -1):
+        if start <= boundary - order.size:
+            return
+        end = order.strip(start, start + order.size - 1).earliest_end(start, nodes)
+        if end is not None and end < boundary:
+            return  # and from any start further back a ring ends before the boundary too
+        if end is not None:
+            yield start, end
+
+
+class _Lines:
+    """The recursions over lines laid end to end. `A` and `F` of the module text are `_most` and `_level`."""
+
+    def __init__(self, order: Order, nodes: int, lines: list[_Line]) -> None:
+        self._order = order
+        self._lines = lines
+        self._length = sum(line.last - line.first + 1 for line in lines)
+        self._new_end = [_NONE] * self._length  # by place: the place where the earliest new ring from here ends
+        self._survivor: dict[int, int] = {}  # by place of the first node: place of the last
+        base = 0
+        for line in lines:
+            self._find_new_ends(line, base, nodes)
+            self._find_survivors(line, base)
+            base += line.last - line.first + 1
+
+    def _find_new_ends(self, line: _Line, base: int, nodes: int) -> None:
+        for place, end in enumerate(self._order.strip(line.first, line.last).ends(nodes), start=base):
+            if end is not None:
+                self._new_end[place] = base + end - line.first
+
+    def _find_survivors(self, line: _Line, base: int) -> None:
+        sight = self._order.ring_from(line.first)
+        while sight is not None and sight.last <= line.last:
+            self._survivor[base + sight.first - line.first] = base + sight.last - line.first
+            sight = self._order.ring_from(sight.last + 1)
+
+    def best(self, wanted: int, *, is_laid: bool = False) -> Choice:
+        """The best choice of up to `wanted` rings on these lines.
+
+        Args:
+            wanted: rings on these lines.
+            is_laid: a new ring fills what the only line leaves of a closed order, and is part of the zone there.
+        """
+        kept, new = self._most()
+        if len(kept) + len(new) > wanted:
+            kept, new = self._fewest_new(wanted)
+        zones = tuple(self._zones(kept, new, is_laid=is_laid))
+        return Choice(zones, sum(zone.gain for zone in zones), sum(zone.moved for zone in zones))
+
+    def _most(self) -> tuple[list[int], list[int]]:
+        """Most rings, then most survivors, however many are wanted: places of survivors kept, and of new rings."""
+        value = [0] * (self._length + 1)  # rings times `scale` plus survivors
+        scale = self._length + 1
+        for p in range(self._length - 1, -1, -1):
             best = value[p + 1]
-            if p in self._new_end:
-                rings, kept = value[self._new_end[p] + 1]
-                best = max(best, (rings + 1, kept))
+            if self._new_end[p] != _NONE:
+                best = max(best, value[self._new_end[p] + 1] + scale)
             if p in self._survivor:
-                rings, kept = value[self._survivor[p][0] + 1]
-                best = max(best, (rings + 1, kept + 1))
+                best = max(best, value[self._survivor[p] + 1] + scale + 1)
             value[p] = best
-        return self._read_most(value)
-
-    def _read_most(self, value: dict[int, tuple[int, int]]) -> Packing:
-        kept: list[Chain] = []
-        starts: list[int] = []
-        p = self._line.first
-        while p <= self._line.last:
-            rings, survivors = value[p]
-            if p in self._survivor and value[self._survivor[p][0] + 1] == (rings - 1, survivors - 1):
-                end, chain = self._survivor[p]
-                kept.append(chain)
-                p = end + 1
-            elif value[p + 1] == value[p]:
+        kept: list[int] = []
+        new: list[int] = []
+        p = 0
+        while p < self._length:
+            if p in self._survivor and value[p] == value[self._survivor[p] + 1] + scale + 1:
+                kept.append(p)
+                p = self._survivor[p] + 1
+            elif value[p] == value[p + 1]:
                 p += 1
             else:
-                starts.append(p)
+                new.append(p)
                 p = self._new_end[p] + 1
-        return Packing(tuple(kept), tuple(starts))
+        return kept, new
 
-    def fewest_new(self, wanted: int) -> Packing:
+    def _fewest_new(self, wanted: int) -> tuple[list[int], list[int]]:
         """Most survivors among the choices of exactly `wanted` rings; at least so many must fit."""
-        levels: list[dict[int, int | None]] = []
+        levels: list[list[int]] = []
         while True:
             levels.append(self._level(levels[-1] if levels else None))
-            new, survivors = len(levels) - 1, levels[-1][self._line.first]
-            if survivors is not None and survivors + new >= wanted:
-                packing = self._read_levels(levels)
-                return Packing(packing.kept[: wanted - new], packing.starts)
+            new, survivors = len(levels) - 1, levels[-1][0]
+            if survivors != _NONE and survivors + new >= wanted:
+                return self._read_levels(levels)
 
-    def _level(self, fewer: dict[int, int | None] | None) -> dict[int, int | None]:
-        """F(p, n) for all p, from F(p, n - 1); None where n new rings do not fit."""
-        last = self._line.last
-        value: dict[int, int | None] = {last + 1: 0 if fewer is None else None}
-        for p in range(last, self._line.first - 1, -1):
-            options = [value[p + 1]]
-            if p in self._survivor:
-                beyond = value[self._survivor[p][0] + 1]
-                options.append(None if beyond is None else beyond + 1)
-            if fewer is not None and p in self._new_end:
-                options.append(fewer[self._new_end[p] + 1])
-            value[p] = max((option for option in options if option is not None), default=None)
+    def _level(self, fewer: list[int] | None) -> list[int]:
+        """F(p, n) for all p, from F(p, n - 1); `_NONE` where n new rings do not fit."""
+        value = [_NONE] * (self._length + 1)
+        if fewer is None:
+            value[self._length] = 0
+        for p in range(self._length - 1, -1, -1):
+            best = value[p + 1]
+            if p in self._survivor and value[self._survivor[p] + 1] != _NONE:
+                best = max(best, value[self._survivor[p] + 1] + 1)
+            if fewer is not None and self._new_end[p] != _NONE:
+                best = max(best, fewer[self._new_end[p] + 1])
+            value[p] = best
         return value
 
-    def _read_levels(self, levels: list[dict[int, int | None]]) -> Packing:
-        kept: list[Chain] = []
-        starts: list[int] = []
-        p, new = self._line.first, len(levels) - 1
-        while p <= self._line.last:
+    def _read_levels(self, levels: list[list[int]]) -> tuple[list[int], list[int]]:
+        kept: list[int] = []
+        placed: list[int] = []
+        p, new = 0, len(levels) - 1
+        while p < self._length:
             here = levels[new][p]
-            end, chain = self._survivor.get(p, (p, ()))
-            beyond = levels[new][end + 1]
-            if chain and here is not None and beyond == here - 1:
-                kept.append(chain)
-                p = end + 1
-            elif new and p in self._new_end and levels[new - 1][self._new_end[p] + 1] == here:
-                starts.append(p)
+            if p in self._survivor and levels[new][self._survivor[p] + 1] == here - 1:
+                kept.append(p)
+                p = self._survivor[p] + 1
+            elif new and self._new_end[p] != _NONE and levels[new - 1][self._new_end[p] + 1] == here:
+                placed.append(p)
                 p, new = self._new_end[p] + 1, new - 1
             else:
                 p += 1
-        return Packing(tuple(kept), tuple(starts))
+        return kept, placed
 
+    def _zones(self, kept: list[int], new: list[int], *, is_laid: bool) -> Iterator[Zone]:
+        """The stretches between kept survivors in which something changes. Places of `kept` and `new` are sorted."""
+        base = 0
+        for line in self._lines:
+            stretches = list(self._stretches(line, base, kept, new))
+            for first, last, placed in self._joined_around(stretches) if is_laid else stretches:
+                moved = self._order.heads.count(first, last)
+                if placed or moved:
+                    yield Zone(first, last, moved, placed - moved)
+            base += line.last - line.first + 1
 
-def _crossing(
-    terrain: Terrain, reach: Reach, cut: int, survivors: Sequence[Chain]
-) -> Iterator[tuple[Stretch, Packing]]:
-    """Every interval that covers both sides of the boundary before `cut`, placed to begin before cut + N."""
-    boundary = cut + terrain.size
-    for start in range(cut, boundary):
-        length = reach.length(terrain.wrap(start))
-        if length is not None and start + length >= boundary:
-            yield Stretch(start, start + length), Packing(starts=(start,))
-    for chain in survivors:
-        span = terrain.span(chain)
-        for turn in (0, terrain.size):
-            if cut <= span.first + turn < boundary <= span.last + turn:
-                yield Stretch(span.first + turn, span.last + turn), Packing(kept=(chain,))
+    def _stretches(self, line: _Line, base: int, kept: list[int], new: list[int]) -> Iterator[tuple[int, int, int]]:
+        """What lies between the kept survivors of a line: first and last position, and new rings."""
+        end = base + line.last - line.first + 1
+        shift = line.first - base
+        first = base
+        for wall in [*kept[bisect_left(kept, base) : bisect_left(kept, end)], end]:
+            placed = bisect_left(new, wall) - bisect_left(new, first)
+            yield first + shift, wall - 1 + shift, placed
+            first = self._survivor[wall] + 1 if wall < end else end
 
-
-def _best_cut(terrain: Terrain, reach: Reach, survivors: Sequence[Chain]) -> int:
-    """The position before which fewest intervals cross."""
-    crossings = [0] * terrain.size
-    spans = [terrain.span(chain) for chain in survivors]
-    for start in range(terrain.size):
-        length = reach.length(start)
-        if length is not None:
-            spans.append(Stretch(start, start + length))
-    for span in spans:
-        for position in range(span.first + 1, span.last + 1):
-            crossings[terrain.wrap(position)] += 1
-    return crossings.index(min(crossings))
+    def _joined_around(self, stretches: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """On a closed order: the ring that was laid beside the line joins its last stretch to its first one."""
+        if len(stretches) == 1:
+            first, _, placed = stretches[0]
+            return [(first, first + self._order.size - 1, placed + 1)]
+        (_, last, placed), (first, _, more) = stretches[0], stretches[-1]
+        return [*stretches[1:-1], (first, last + self._order.size, placed + more + 1)]

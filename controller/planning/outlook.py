@@ -1,0 +1,186 @@
+"""Where a job could gain a ring, and how many of its rings that would move at least: an index over an `Order`.
+
+It answers "which zones gain something and move at most so many rings" for the whole order, by looking only at the
+neighbourhood of what changed since it was last asked:
+
+- *Rooms*: the gaps that hold a ring of a given size. Whatever changes a gap makes it look again at that gap.
+- *Slots*: the places where a zone may begin that moves at least one ring. Each has a *price*: no zone from here that
+  moves fewer rings gains anything. Prices are lower bounds. A change lowers the price of a slot d rings before it to d,
+  since zones that move fewer rings end before the change; a question raises it again, first by counting idle nodes (a
+  gain of one ring takes m of them), then by laying rings. So each slot is looked at once after a change near it.
+
+A gap is a slot only if an idle node lies in it or inside the ring that follows. Otherwise the zone from there holds
+nothing but the m nodes of that ring before the ring's last node; the first ring laid anew ends there at the earliest,
+so keeping the ring that is there is as good and moves one fewer.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+
+from ringlight.controller.planning.order import Order
+from ringlight.controller.planning.zones import Zone, zones_from
+
+FAR = 128  # prices beyond are not kept: a repair that moves more rings is planned over the whole order
+
+
+class Outlook:
+    """The index. It changes nothing in the order, and is never asked while somebody changes it."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._rooms: dict[int, list[int]] = {}  # by nodes of a ring: starts of gaps, sorted
+        self._slots: dict[int, tuple[str, int]] = {}  # by gap start: job of the ring that follows, and price
+        self._by_price: dict[str, dict[int, set[int]]] = {}
+        self._is_new = True
+
+    # -- questions -----------------------------------------------------------------------------------------------------
+
+    def rooms(self, nodes: int, near: int) -> Iterator[tuple[int, int]]:
+        """Gaps (first, last) with room for a ring of so many nodes, nearest to a position first."""
+        self._sync()
+        order = self._order
+        if not order.rings:  # one gap, which on a closed order begins nowhere
+            yield 0, order.size - 1
+            return
+        if nodes not in self._rooms:
+            roomy = (first for first, last in order.gaps() if self._has_room(first, last, nodes))
+            self._rooms[nodes] = sorted(map(order.wrap, roomy))
+        starts = self._rooms[nodes]
+        total = len(starts)
+        after = bisect_left(starts, near + 1)
+        before = after - 1
+        while after - before <= total:
+            ahead, behind = starts[after % total], starts[before % total]
+            far_ahead, far_behind = (order.distance(gap, order.gap_end(gap), near) for gap in (ahead, behind))
+            if far_behind <= far_ahead:
+                before -= 1
+                yield behind, order.gap_end(behind)
+            else:
+                after += 1
+                yield ahead, order.gap_end(ahead)
+
+    def zones(self, job: str, nodes: int, most_moved: int, most_gain: int) -> list[Zone]:
+        """Every zone of a job that gains something and moves between 1 and `most_moved` rings, by where it begins."""
+        self._sync()
+        prices = self._by_price.get(job, {})
+        found: list[Zone] = []
+        slots = sorted(slot for price, of_price in prices.items() if price <= most_moved for slot in of_price)
+        for slot in slots:
+            bound = self._count_idle(slot, nodes)
+            zones: list[Zone] = []
+            if bound <= most_moved:
+                zones = zones_from(self._order, slot, job, nodes, most_moved=most_moved, most_gain=most_gain)
+                bound = next((zone.moved for zone in zones if zone.moved), most_moved + 1)
+                if zones and not zones[0].moved and zones[0].gain == most_gain:
+                    bound = 1  # it was not looked at what more would cost
+            self._set_price(slot, job, max(bound, 1))
+            found.extend(zone for zone in zones if zone.moved)
+        return found
+
+    def _count_idle(self, slot: int, nodes: int) -> int:
+        """How many rings a zone must move at least to hold `nodes` idle nodes."""
+        order = self._order
+        turn = slot + order.size - 1
+        position = slot - 1
+        for _ in range(nodes):
+            idle = order.idle.next(position + 1)
+            if idle is None or idle > turn:
+                return FAR + 1
+            position = idle
+        return order.heads.count(slot, position)
+
+    def _has_room(self, first: int, last: int, nodes: int) -> bool:
+        return last - first + 1 >= nodes and self._order.room(first, last, nodes, 1) == 1
+
+    # -- keeping up ----------------------------------------------------------------------------------------------------
+
+    def _sync(self) -> None:
+        """Look again at the neighbourhood of every change."""
+        order = self._order
+        changes, order.changed = order.changed, []
+        touched = sum(last - first + 1 for first, last in changes)
+        if self._is_new or touched > order.size:
+            self._is_new = False
+            self._rooms.clear()
+            self._slots.clear()
+            self._by_price.clear()
+            self._look_at_gaps(0, order.size - 1)
+            return
+        for first, last in _merged(changes):
+            for position in range(first, last + 2):
+                self._forget(order.wrap(position))
+            self._look_at_gaps(first, last)
+            self._cheapen_before(first)
+
+    def _look_at_gaps(self, first: int, last: int) -> None:
+        """Look at every gap that touches the stretch [first, last]."""
+        order = self._order
+        if not order.rings:
+            self._rooms.clear()
+            return
+        start = order.gap_before(first)
+        turn = start + order.size
+        while start <= last + 1 and start < turn and (order.closed or start <= order.size):
+            after = order.ring_from(start)
+            end = after.first - 1 if after is not None else order.gap_end(start)
+            slot = order.wrap(start)
+            self._forget(slot)
+            for nodes, starts in self._rooms.items():
+                if self._has_room(start, end, nodes):
+                    insort(starts, slot)
+            if after is None:
+                break
+            if self._has_idle(start, after.last):
+                self._set_price(slot, after.ring.job, 1)
+            start = after.last + 1
+
+    def _cheapen_before(self, first: int) -> None:
+        """Lower the prices of the slots before a change: zones that reach it are no longer known."""
+        order = self._order
+        nearest = order.ring_before(first)
+        position = first
+        while nearest is not None and (idle := order.idle.previous(position - 1)) is not None:
+            following = order.ring_over(idle) or order.ring_from(idle)
+            if following is None or idle <= first - order.size:
+                return
+            slot = order.gap_before(following.first)
+            passed = order.heads.count(following.first, first - 1) if following.first < first else 0
+            if passed > FAR or following.ring.job != nearest.ring.job:
+                return
+            if passed:
+                known = self._slots.get(order.wrap(slot), ("", FAR))
+                self._set_price(order.wrap(slot), following.ring.job, min(known[1], passed))
+            position = slot
+
+    def _has_idle(self, first: int, last: int) -> bool:
+        idle = self._order.idle.next(first)
+        return idle is not None and idle <= last
+
+    def _forget(self, slot: int) -> None:
+        known = self._slots.pop(slot, None)
+        if known is not None:
+            job, price = known
+            self._by_price[job][price].discard(slot)
+        for starts in self._rooms.values():
+            index = bisect_left(starts, slot)
+            if index < len(starts) and starts[index] == slot:
+                del starts[index]
+
+    def _set_price(self, slot: int, job: str, price: int) -> None:
+        known = self._slots.pop(slot, None)
+        if known is not None:
+            self._by_price[known[0]][known[1]].discard(slot)
+        if price <= FAR:
+            self._slots[slot] = job, price
+            self._by_price.setdefault(job, {}).setdefault(price, set()).add(slot)
+
+
+def _merged(changes: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches that touch or overlap as one."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(changes):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        else:
+            merged.append((first, last))
+    return merged
