@@ -200,6 +200,20 @@ def test_a_chain_that_is_laid_is_one_cycle_and_light_bends_round_a_dead_node(pla
     assert not any((1, 0) in cycle for cycle in cycles)
 
 
+def test_light_bends_over_a_run_of_dead_nodes_by_a_distance_that_is_longer_than_the_run() -> None:
+    plant = Plant(_wiring(NODES, (1, 2, 4), closed=True), boot="boot")
+    _lay(plant, [1, 2, 3])
+    for node in ("n3", "n4", "n5"):
+        plant.inject(FaultRequest(FaultKind.POWER_OFF, node))
+    _lay(plant, [1, 2, 6])
+    assert frozenset(gpu_order(plant.wiring, [1, 2, 6])) in {frozenset(cycle) for cycle in plant.trace().cycles}
+    cut, events = plant.inject(FaultRequest(FaultKind.FIBRE_CUT, "n2", distance=4))
+    assert cut.component == "n2+4"
+    assert events == [LightChanged(2, (2, P1), False), LightChanged(6, (2, P2), False)]
+    with pytest.raises(InvalidError, match="no fibre leads from n2 over distance 3"):
+        plant.inject(FaultRequest(FaultKind.FIBRE_CUT, "n2", distance=3))
+
+
 def _wiring(nodes: int, distances: tuple[int, ...], *, closed: bool) -> Wiring:
     fibres = fibres_of_port_map(default_port_map(distances), nodes, closed=closed)
     names = tuple(NodeSpec(f"n{position}") for position in range(nodes))
