@@ -16,10 +16,8 @@ def check_range(nodes: NodeRange) -> list[Problem]:
     count, racks, per_rack, domains = nodes.count, nodes.racks, nodes.nodes_per_rack, nodes.domains
     problems = []
     if per_rack and not racks:
-        example = f", for {count} nodes racks: {count // per_rack}" if count and count % per_rack == 0 else ""
-        problems.append(
-            Problem("nodes.racks", f"is missing; nodes_per_rack needs it: give the number of racks{example}")
-        )
+        fix = f"for {count} nodes write racks: {count // per_rack}" if count % per_rack == 0 < count else "add it"
+        problems.append(Problem("nodes.racks", f"is missing, and nodes_per_rack needs it; {fix}"))
     elif per_rack and count and count != racks * per_rack:
         holds = f"{racks} racks of {per_rack} nodes hold {racks * per_rack}"
         problems.append(Problem("nodes.count", f"{holds}, found {count}; correct one of the three, or leave count out"))
@@ -29,7 +27,7 @@ def check_range(nodes: NodeRange) -> list[Problem]:
     elif not per_rack and not count:
         problems.append(Problem("nodes.count", "is missing; give it, or racks and nodes_per_rack"))
     if domains and not racks:
-        problems.append(Problem("nodes.domains", "needs racks: a domain is a range of them; give the number of racks"))
+        problems.append(Problem("nodes.domains", "needs racks: a domain is a range of them; add the number of racks"))
     elif domains and racks % domains:
         nearest = max(number for number in range(1, min(domains, racks) + 1) if racks % number == 0)
         problems.append(

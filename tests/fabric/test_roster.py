@@ -69,12 +69,12 @@ def test_a_listed_node_may_give_rack_and_domain() -> None:
         (
             {"count": 64, "nodes_per_rack": 8},
             "nodes.racks",
-            "is missing; nodes_per_rack needs it: give the number of racks, for 64 nodes racks: 8",
+            "is missing, and nodes_per_rack needs it; for 64 nodes write racks: 8",
         ),
         (
             {"count": 60, "racks": 0, "nodes_per_rack": 8},
             "nodes.racks",
-            "is missing; nodes_per_rack needs it: give the number of racks",
+            "is missing, and nodes_per_rack needs it; add it",
         ),
         (
             {"racks": 10**9, "nodes_per_rack": 100},
@@ -94,7 +94,7 @@ def test_a_listed_node_may_give_rack_and_domain() -> None:
         (
             {"count": 8, "domains": 2},
             "nodes.domains",
-            "needs racks: a domain is a range of them; give the number of racks",
+            "needs racks: a domain is a range of them; add the number of racks",
         ),
     ],
 )
