@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from ringlight.fabric.spec import FabricSpec, NodeSpec, default_bundles, default_port_map, fibres_of_port_map
+from ringlight.fabric.spec import (
+    FabricSpec,
+    NodeSpec,
+    default_bundles,
+    default_port_map,
+    fibres_of_port_map,
+    nearest_distances,
+)
 
 K = 2
 GPUS = 4  # a node
@@ -14,12 +21,12 @@ def make_spec(nodes: int) -> FabricSpec:
     """A fabric of so many nodes, n0 and on."""
     return FabricSpec(
         name=NAME,
-        k=K,
+        distances=nearest_distances(K),
         closed=True,
         gpus=GPUS,
         bundles=default_bundles(K, GPUS),
         nodes=tuple(NodeSpec(f"n{position}") for position in range(nodes)),
-        fibres=fibres_of_port_map(default_port_map(K), nodes, closed=True),
+        fibres=fibres_of_port_map(default_port_map(nearest_distances(K)), nodes, closed=True),
     )
 
 

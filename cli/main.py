@@ -21,7 +21,7 @@ COMMANDS = {
     "jobs": LazyCommand("ringlight.cli.jobs:jobs", "Submit, list, show and release jobs."),
     "events": LazyCommand("ringlight.cli.events:events", "What happened, oldest first."),
     "explain": LazyCommand("ringlight.cli.explain:explain", "Why a node, ring or job is as it is."),
-    "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check and show fabric files."),
+    "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check, show and generate fabric files."),
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
     "demo": LazyCommand("ringlight.cli.demo:demo", "Break 64 emulated nodes, and watch the rings heal."),

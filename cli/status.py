@@ -54,7 +54,10 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _table(fabric: pb.Fabric) -> Table:
     order = "closed" if fabric.closed else "open"
-    shape = f"{fabric.nodes} nodes x {fabric.gpus_per_node} GPUs, K={fabric.k}, {order} order"
+    # A controller of an older release does not tell its distances: they are 1..K.
+    is_nearest = list(fabric.distances) in ([], list(range(1, fabric.k + 1)))
+    hops = f"K={fabric.k}" if is_nearest else f"hop distances {', '.join(map(str, fabric.distances))}"
+    shape = f"{fabric.nodes} nodes x {fabric.gpus_per_node} GPUs, {hops}, {order} order"
     return facts(
         [
             ("fabric", f"{fabric.name}: {shape}"),

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterable
 
 from ringlight.fabric.circuits import Path
+from ringlight.fabric.hop_distances import HopDistances
 from ringlight.fabric.problem import Problem
-from ringlight.fabric.schema import MAX_NAME, BundleEntry, FabricEntry, FibreEntry, NodeEntry, NodeRange
+from ringlight.fabric.roster import check_range, names_of, size_of, specs_of
+from ringlight.fabric.schema import MAX_NAME, BundleEntry, FabricEntry, FibreEntry, NodeRange
 from ringlight.fabric.spec import (
     BundleSpec,
     FabricSpec,
     Fibre,
-    NodeSpec,
     Port,
     default_bundles,
     default_port_map,
@@ -39,22 +40,26 @@ class _Assembly:
 
     Attributes:
         problems: so far.
-        needed: bundles a node must have, or None when k is not known.
+        distances: what is known of the hop distances.
+        needed: bundles a node must have, or None when the number of distances is not known.
         size: nodes, or None when they are not known.
         all_named: whether the name of every node is known.
     """
 
     def __init__(self, entry: FabricEntry, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
-        self.needed = None if entry.k is None else max(2, entry.k)
-        self.size = _size(entry)
+        self.distances = HopDistances(entry)
+        self.needed = None if self.distances.k is None else max(2, self.distances.k)
+        self.size = size_of(entry.nodes)
         self.all_named = False
         self._entry = entry
 
     def fabric(self) -> FabricSpec | None:
         """The fabric, or None; see `problems`."""
         entry = self._entry
-        self._check_k()
+        self.problems += self.distances.problems
+        if entry.gpus is not None:
+            self.problems += self.distances.check_gpus(entry.gpus)
         bundles = self._bundles()
         names = self._names()
         self._check_size()
@@ -62,14 +67,15 @@ class _Assembly:
             self._problem("fibres", "give a port map or a list of fibres, not both")
         offsets = None if entry.ports is None else self._port_map(entry.ports)
         fibres = None if entry.fibres is None else self._fibres(entry.fibres, names)
-        if self.problems or entry.name is None or entry.k is None or entry.gpus is None or entry.closed is None:
+        distances = self.distances.values
+        if self.problems or entry.name is None or distances is None or entry.gpus is None or entry.closed is None:
             return None
-        nodes = _nodes(entry)
+        nodes = specs_of(entry.nodes)
         if fibres is None:
-            offsets = default_port_map(entry.k) if offsets is None else offsets
+            offsets = default_port_map(distances) if offsets is None else offsets
             fibres = fibres_of_port_map(offsets, len(nodes), closed=entry.closed)
-        bundles = default_bundles(entry.k, entry.gpus) if bundles is None else bundles
-        return FabricSpec(entry.name, entry.k, entry.closed, entry.gpus, bundles, nodes, fibres)
+        bundles = default_bundles(len(distances), entry.gpus) if bundles is None else bundles
+        return FabricSpec(entry.name, distances, entry.closed, entry.gpus, bundles, nodes, fibres)
 
     def _problem(self, path: str, message: str) -> None:
         self.problems.append(Problem(path, message))
@@ -79,35 +85,26 @@ class _Assembly:
     def _names(self) -> dict[str, int]:
         """Positions by name, of the nodes whose names are known."""
         nodes = self._entry.nodes
-        if nodes is None:
-            return {}
+        names = names_of(nodes)
         if isinstance(nodes, NodeRange):
-            names: list[str | None] = [f"{nodes.prefix}{nodes.first + number}" for number in range(nodes.count)]
-            if len(names[-1] or "") > MAX_NAME:
-                self._problem("nodes.prefix", f"makes names of more than {MAX_NAME} characters, such as {names[-1]!r}")
-        else:
-            names = [node.name if isinstance(node, NodeEntry) else node for node in nodes]
+            self.problems += check_range(nodes)
+            longest = names[-1] if names else None
+            if longest is not None and len(longest) > MAX_NAME:
+                self._problem("nodes.prefix", f"makes names of more than {MAX_NAME} characters, such as {longest!r}")
         position_of: dict[str, int] = {}
         for position, name in enumerate(names):
             if name is not None and position_of.setdefault(name, position) != position:
                 self._problem(f"nodes[{position}]", f"{name!r} is nodes[{position_of[name]}] already")
-        self.all_named = None not in names
+        self.all_named = self.size is not None and None not in names
         return position_of
 
     def _check_size(self) -> None:
-        entry = self._entry
         if self.size == 0:
             self._problem("nodes", "expected at least one node")
-        elif self.size is not None and entry.closed and entry.k is not None and self.size < 2 * entry.k + 1:
-            needs = f"a closed order with k = {entry.k} needs at least 2k+1 = {2 * entry.k + 1} nodes"
-            self._problem("nodes", f"{needs}, found {self.size}; add nodes, or say closed: false")
+        elif self.size is not None and self._entry.closed is not None:
+            self.problems += self.distances.check_order(self.size, closed=self._entry.closed)
 
     # -- bundles ---------------------------------------------------------------------------------------------------
-
-    def _check_k(self) -> None:
-        k, gpus = self._entry.k, self._entry.gpus
-        if k is not None and gpus is not None and k > gpus:
-            self._problem("k", f"expected at most the {gpus} GPUs of a node, found {k}")
 
     def _bundles(self) -> tuple[BundleSpec, ...] | None:
         """The bundles that are listed, or None when they are not."""
@@ -146,8 +143,8 @@ class _Assembly:
                 self._problem(path, f"expected a port b0.p1{last}")
             elif offset is None:
                 continue
-            elif offset == 0 or (self._entry.k is not None and abs(offset) > self._entry.k):
-                self._problem(path, f"expected an offset from 1 to {self._entry.k or 'k'} or back, found {offset}")
+            elif offset == 0 or not self.distances.allows(abs(offset)):
+                self._problem(path, f"expected an offset {self.distances.offset_in_words} or back, found {offset}")
             elif at.setdefault(offset, key) != key:
                 self._problem(path, f"offset {offset:+d} is at ports.{at[offset]} already")
             else:
@@ -200,48 +197,22 @@ class _Assembly:
 
     def _fibre(self, path: str, one: Port | None, other: Port | None) -> Fibre | None:
         """A fibre from its lower to its higher end, along the order."""
-        k, closed = self._entry.k, self._entry.closed
+        closed = self._entry.closed
         if one is None or other is None or self.size is None:
             return None
         forward = other.position - one.position
         if forward == 0:
             self._problem(path, "its ends disagree: both are on the same node")
             return None
-        if k is None or closed is None:
+        if self.distances.values is None or closed is None:
             return None
         for low, high, steps in ((one, other, forward), (other, one, -forward)):
-            if 1 <= (steps % self.size if closed else steps) <= k:
+            if self.distances.allows(steps % self.size if closed else steps):
                 return Fibre(low, high)
         apart = min(abs(forward), self.size - abs(forward)) if closed else abs(forward)
-        self._problem(path, f"its ends disagree: it joins nodes {apart} positions apart, and k = {k} allows 1 to {k}")
+        joins = f"its ends disagree: it joins nodes {apart} positions apart"
+        self._problem(path, f"{joins}, and {self.distances.in_words}")
         return None
-
-
-def _size(entry: FabricEntry) -> int | None:
-    match entry.nodes:
-        case None:
-            return None
-        case NodeRange() as numbers:
-            return numbers.count
-        case nodes:
-            return len(nodes)
-
-
-def _nodes(entry: FabricEntry) -> tuple[NodeSpec, ...]:
-    """The nodes of an entry without mistakes."""
-    match entry.nodes:
-        case None:
-            return ()
-        case NodeRange() as numbers:
-            names = (f"{numbers.prefix}{numbers.first + number}" for number in range(numbers.count))
-            racks = numbers.racks
-            return tuple(NodeSpec(name, f"rack{p % racks}" if racks else "") for p, name in enumerate(names))
-        case nodes:
-            return tuple(
-                NodeSpec(node.name, node.rack) if isinstance(node, NodeEntry) else NodeSpec(node)
-                for node in nodes
-                if node is not None
-            )
 
 
 def _ends(path: str, entry: list[str] | FibreEntry) -> list[tuple[str, str]]:

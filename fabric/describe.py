@@ -11,12 +11,14 @@ def describe(wiring: Wiring) -> dict[str, Any]:
     return {
         "name": spec.name,
         "k": spec.k,
+        "distances": list(spec.distances),
         "closed": spec.closed,
         "gpus_per_node": spec.gpus,
         "gpus": wiring.size * spec.gpus,
         "bundles": [{"edge": bundle.edge, "modules": bundle.modules} for bundle in spec.bundles],
         "nodes": [
-            {"name": node.name, "position": position, "rack": node.rack} for position, node in enumerate(spec.nodes)
+            {"name": node.name, "position": position, "rack": node.rack, "domain": node.domain}
+            for position, node in enumerate(spec.nodes)
         ],
         "fibres": [
             {

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
 MAX_NAME = 63  # characters: a name must do as a host name
+MAX_K = 4  # hop distances
 MAX_NODES = 100_000
 MAX_GPUS = 1024  # a node
 MAX_MODULES = 1024  # a bundle
@@ -39,7 +40,8 @@ Name = Annotated[
 Text = Annotated[str, _expected("text")]
 PortText = Annotated[str, _expected("a port such as n0/b0.p1")]
 Closed = Annotated[bool, _expected("true or false")]
-K = Annotated[int, Field(ge=1, le=4), _expected("a whole number from 1 to 4")]
+K = Annotated[int, Field(ge=1, le=MAX_K), _expected(f"a whole number from 1 to {MAX_K}")]
+Distance = Annotated[int, Field(ge=1, lt=MAX_NODES), _expected(f"a whole number from 1 to {MAX_NODES - 1}")]
 Gpus = Annotated[int, Field(ge=2, le=MAX_GPUS), _expected(f"a whole number from 2 to {MAX_GPUS}")]
 Count = Annotated[int, Field(ge=1, le=MAX_NODES), _expected(f"a whole number from 1 to {MAX_NODES}")]
 Modules = Annotated[int, Field(ge=1, le=MAX_MODULES), _expected(f"a whole number from 1 to {MAX_MODULES}")]
@@ -57,18 +59,22 @@ class NodeEntry(_Model):
 
     name: Name
     rack: Text = ""
+    domain: Text = ""
 
 
 class NodeRange(_Model):
-    """Nodes by number: ``{count: 64, prefix: n, first: 0, racks: 8}``.
+    """Nodes by number: ``{racks: 8, nodes_per_rack: 8, domains: 2, prefix: n, first: 0}``.
 
-    With racks, neighbours stand in different ones: node i stands in rack i mod racks.
+    0 stands for a number that the file does not give. With racks, node i stands in rack i mod racks; see
+    `ringlight.fabric.deployment`.
     """
 
-    count: Count
+    count: Count = 0
     prefix: Name = "n"
     first: FromZero = 0
     racks: FromZero = 0
+    nodes_per_rack: Count = 0
+    domains: Count = 0
 
 
 class BundleEntry(_Model):
@@ -111,9 +117,10 @@ class FabricEntry(_Model):
     """A whole fabric file."""
 
     name: Name | None
-    k: K | None
+    k: K | None = None
     closed: Closed | None = True
     gpus: Gpus | None
+    distances: list[Distance | None] | None = None
     bundles: BundlesForm | None = None
     nodes: NodesForm | None
     ports: dict[str, Offset | None] | None = None

@@ -5,9 +5,10 @@ two ports. These records hold no behaviour beyond names; `ringlight.fabric.file`
 `ringlight.fabric.wiring` answers questions about them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ringlight.fabric.circuits import Path
+from ringlight.fabric.circuits import EXTERNAL_PATHS, Path
 
 MODULES_PER_BUNDLE = 8
 
@@ -44,10 +45,17 @@ class BundleSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """A server of the fabric; its position is its index in `FabricSpec.nodes`."""
+    """A server of the fabric; its position is its index in `FabricSpec.nodes`.
+
+    Attributes:
+        name: unique in the fabric.
+        rack: whose top-of-rack switch it is under; empty when not given.
+        domain: the aggregation domain its rack belongs to; empty when not given.
+    """
 
     name: str
     rack: str = ""
+    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class FabricSpec:
 
     Attributes:
         name: of the fabric; agents must agree on it.
-        k: longest hop distance.
+        distances: of the hops, from the shortest to the longest, each once; 1..K unless the file says otherwise.
         closed: the order wraps around.
         gpus: GPUs a node, R.
         bundles: bundles a node, index = bundle number; the same on every node.
@@ -65,12 +73,27 @@ class FabricSpec:
     """
 
     name: str
-    k: int
+    distances: tuple[int, ...]
     closed: bool
     gpus: int
     bundles: tuple[BundleSpec, ...]
     nodes: tuple[NodeSpec, ...]
     fibres: tuple[Fibre, ...]
+
+    @property
+    def k(self) -> int:
+        """How many hop distances there are, K."""
+        return len(self.distances)
+
+    @property
+    def reach(self) -> int:
+        """The longest hop distance: how many positions away a node's farthest fibres end."""
+        return self.distances[-1]
+
+
+def nearest_distances(k: int) -> tuple[int, ...]:
+    """The hop distances of a fabric file that gives only K: 1..K."""
+    return tuple(range(1, k + 1))
 
 
 def default_bundles(k: int, gpus: int) -> tuple[BundleSpec, ...]:
@@ -79,30 +102,27 @@ def default_bundles(k: int, gpus: int) -> tuple[BundleSpec, ...]:
     return tuple(BundleSpec(edge=bundle * gpus // count) for bundle in range(count))
 
 
-def default_port_map(k: int) -> dict[tuple[int, Path], int]:
+def default_port_map(distances: Sequence[int]) -> dict[tuple[int, Path], int]:
     """Where each port of a node leads: (bundle, path) to a signed offset in positions.
 
-    K=1 has one direction a bundle. For K ≥ 2, bundle 0 looks forward and bundle 1 backward, over one and two
-    positions; each further distance has a bundle of its own that looks both ways.
+    A single distance has one direction a bundle. Of several, the two shortest share bundle 0, which looks forward, and
+    bundle 1, which looks backward; each further distance has a bundle of its own that looks both ways.
     """
-    if k == 1:
-        return {(0, Path.PATH_1): +1, (1, Path.PATH_1): -1}
-    offsets = {
-        (0, Path.PATH_1): +1,
-        (0, Path.PATH_2): +2,
-        (1, Path.PATH_1): -1,
-        (1, Path.PATH_2): -2,
-    }
-    for distance in range(3, k + 1):
-        offsets[distance - 1, Path.PATH_1] = +distance
-        offsets[distance - 1, Path.PATH_2] = -distance
+    offsets: dict[tuple[int, Path], int] = {}
+    for path, distance in zip(EXTERNAL_PATHS, distances[:2], strict=False):
+        offsets[0, path] = +distance
+        offsets[1, path] = -distance
+    for bundle, distance in enumerate(distances[2:], start=2):
+        offsets[bundle, Path.PATH_1] = +distance
+        offsets[bundle, Path.PATH_2] = -distance
     return offsets
 
 
 def fibres_of_port_map(offsets: dict[tuple[int, Path], int], nodes: int, *, closed: bool) -> tuple[Fibre, ...]:
     """Cable a fabric by a port map: each +d port of a position to the -d port of the position d further on.
 
-    On an open order the ports that would lead past an end stay empty. The map must hold a -d port for each +d port.
+    On an open order the ports that would lead past an end stay empty. The map must hold a -d port for each +d port; a
+    distance that the map leaves out is not cabled.
     """
     port_of_offset = {offset: port for port, offset in offsets.items()}
     fibres = []

@@ -142,7 +142,9 @@ class Wiring:
             key = HopKey(self.position(node), int(distance))
             if key in self._hops:
                 return key
+        distances = self.spec.distances
         raise NotFoundError(
             f"fabric {self.spec.name!r} has no hop {text!r}",
-            hint=f"a hop is a node and a distance, such as {self.name(0)}+1; distances go to {self.spec.k}",
+            hint=f"a hop is a node and a distance, such as {self.hop_name(HopKey(0, distances[0]))}; "
+            f"distances are {', '.join(map(str, distances))}",
         )

@@ -16,6 +16,7 @@ from ringlight.fabric.spec import (
     default_bundles,
     default_port_map,
     fibres_of_port_map,
+    nearest_distances,
 )
 from ringlight.fabric.wiring import Wiring
 from tests.world import World
@@ -39,32 +40,41 @@ def _make_spec(
     *,
     closed: bool = True,
     name: str = "test",
+    distances: Sequence[int] | None = None,
     edges: Sequence[int] | None = None,
     offsets: Mapping[tuple[int, Path], int] | None = None,
 ) -> FabricSpec:
+    distances = nearest_distances(k) if distances is None else tuple(distances)
+    port_map = default_port_map(distances) if offsets is None else dict(offsets)
     return FabricSpec(
         name=name,
-        k=k,
+        distances=distances,
         closed=closed,
         gpus=gpus,
-        bundles=default_bundles(k, gpus) if edges is None else tuple(BundleSpec(edge) for edge in edges),
+        bundles=default_bundles(len(distances), gpus) if edges is None else tuple(BundleSpec(edge) for edge in edges),
         nodes=tuple(NodeSpec(f"n{position}") for position in range(nodes)),
-        fibres=fibres_of_port_map(default_port_map(k) if offsets is None else dict(offsets), nodes, closed=closed),
+        fibres=fibres_of_port_map(port_map, nodes, closed=closed),
     )
 
 
 @cache
-def _cached_wiring(nodes: int, k: int, gpus: int, *, closed: bool) -> Wiring:
-    return Wiring(_make_spec(nodes, k, gpus, closed=closed))
+def _cached_wiring(nodes: int, distances: tuple[int, ...], gpus: int, *, closed: bool) -> Wiring:
+    return Wiring(_make_spec(nodes, gpus=gpus, closed=closed, distances=distances))
 
 
-def _make_wiring(nodes: int = 16, k: int = 2, gpus: int = 4, *, closed: bool = True) -> Wiring:
-    return _cached_wiring(nodes, k, gpus, closed=closed)
+def _make_wiring(
+    nodes: int = 16, k: int = 2, gpus: int = 4, *, closed: bool = True, distances: Sequence[int] | None = None
+) -> Wiring:
+    return _cached_wiring(nodes, nearest_distances(k) if distances is None else tuple(distances), gpus, closed=closed)
 
 
 @pytest.fixture(scope="session")
 def make_spec() -> MakeSpec:
-    """Nodes n0.. in order. `edges` puts bundles elsewhere, `offsets` is another port map than the default one."""
+    """Nodes n0.. in order.
+
+    `distances` are other hop distances than 1..k, `edges` puts bundles elsewhere, `offsets` is another port map than
+    the default one.
+    """
     return _make_spec
 
 
@@ -84,11 +94,13 @@ def make_world(make_spec: MakeSpec) -> Callable[..., World]:
         gpus: int = 4,
         *,
         closed: bool = True,
+        distances: Sequence[int] | None = None,
         probation: float = 600.0,
         retest: float = 3600.0,
     ) -> World:
         health = HealthSettings(probation=probation, dead_hop_retest=retest)
-        return World(make_spec(nodes, k, gpus, closed=closed), Settings(health=health))
+        spec = make_spec(nodes, k, gpus, closed=closed, distances=distances)
+        return World(spec, Settings(health=health))
 
     return make
 

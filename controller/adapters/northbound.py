@@ -33,6 +33,7 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         return pb.Fabric(
             name=fabric.name,
             k=fabric.k,
+            distances=fabric.distances,
             closed=fabric.closed,
             nodes=fabric.nodes,
             gpus_per_node=fabric.gpus_per_node,

@@ -64,6 +64,7 @@ class FabricView:
 
     name: str
     k: int
+    distances: tuple[int, ...]
     closed: bool
     nodes: int
     gpus_per_node: int
@@ -91,6 +92,7 @@ def view_fabric(state: State, now: float) -> FabricView:
     return FabricView(
         name=spec.name,
         k=spec.k,
+        distances=spec.distances,
         closed=spec.closed,
         nodes=state.wiring.size,
         gpus_per_node=spec.gpus,

@@ -102,10 +102,11 @@ class Fabric(_message.Message):
     INVARIANT_VIOLATIONS_FIELD_NUMBER: _builtins.int
     LONGEST_BYPASS_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
+    DISTANCES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """of the fabric file"""
     k: _builtins.int
-    """longest hop distance"""
+    """number of hop distances"""
     closed: _builtins.bool
     """the order wraps around"""
     nodes: _builtins.int
@@ -144,6 +145,10 @@ class Fabric(_message.Message):
     def dead_hops(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """"n3+2" """
 
+    @_builtins.property
+    def distances(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """of the hops, from the shortest to the longest; 1..k unless the file says otherwise"""
+
     def __init__(
         self,
         *,
@@ -165,10 +170,11 @@ class Fabric(_message.Message):
         invariant_violations: _builtins.int = ...,
         longest_bypass: _builtins.int = ...,
         store: _builtins.str = ...,
+        distances: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "dead_hops", b"dead_hops", "epoch", b"epoch", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "nodes", b"nodes", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "nodes", b"nodes", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -100,6 +100,19 @@ def test_status_tells_everything_at_a_glance(ringlight: Run, controller: Any) ->
 
 
 @pytest.mark.parametrize(
+    ("distances", "shown"),
+    [([], "K=2, open order"), ([1, 2], "K=2, open order"), ([1, 3], "hop distances 1, 3, open order")],
+)
+def test_status_tells_distances_that_are_not_one_to_k(
+    ringlight: Run, controller: Any, distances: list[int], shown: str
+) -> None:
+    controller.fabric = a_fabric()
+    controller.fabric.distances.extend(distances)
+    outcome = ringlight("status", asks=controller)
+    assert f"fabric lab: 64 nodes x 4 GPUs, {shown}" in words(outcome.out)
+
+
+@pytest.mark.parametrize(
     "trouble",
     [
         pb.Fabric(ring_states={"BROKEN": 1}),

@@ -18,7 +18,14 @@ from ringlight.emulator.plant import (
 from ringlight.fabric.circuits import EXTERNAL_PATHS, Path
 from ringlight.fabric.errors import InvalidError, UnavailableError
 from ringlight.fabric.rings import chain_tables, gpu_order
-from ringlight.fabric.spec import FabricSpec, NodeSpec, Port, default_bundles, default_port_map, fibres_of_port_map
+from ringlight.fabric.spec import (
+    FabricSpec,
+    NodeSpec,
+    Port,
+    default_bundles,
+    default_port_map,
+    fibres_of_port_map,
+)
 from ringlight.fabric.wiring import HopKey, Wiring
 
 L, P1, P2, DARK = Path.LOOPBACK, Path.PATH_1, Path.PATH_2, Path.DARK
@@ -193,10 +200,24 @@ def test_a_chain_that_is_laid_is_one_cycle_and_light_bends_round_a_dead_node(pla
     assert not any((1, 0) in cycle for cycle in cycles)
 
 
-def _wiring(nodes: int, k: int, *, closed: bool) -> Wiring:
-    fibres = fibres_of_port_map(default_port_map(k), nodes, closed=closed)
+def test_light_bends_over_a_run_of_dead_nodes_by_a_distance_that_is_longer_than_the_run() -> None:
+    plant = Plant(_wiring(NODES, (1, 2, 4), closed=True), boot="boot")
+    _lay(plant, [1, 2, 3])
+    for node in ("n3", "n4", "n5"):
+        plant.inject(FaultRequest(FaultKind.POWER_OFF, node))
+    _lay(plant, [1, 2, 6])
+    assert frozenset(gpu_order(plant.wiring, [1, 2, 6])) in {frozenset(cycle) for cycle in plant.trace().cycles}
+    cut, events = plant.inject(FaultRequest(FaultKind.FIBRE_CUT, "n2", distance=4))
+    assert cut.component == "n2+4"
+    assert events == [LightChanged(2, (2, P1), False), LightChanged(6, (2, P2), False)]
+    with pytest.raises(InvalidError, match="no fibre leads from n2 over distance 3"):
+        plant.inject(FaultRequest(FaultKind.FIBRE_CUT, "n2", distance=3))
+
+
+def _wiring(nodes: int, distances: tuple[int, ...], *, closed: bool) -> Wiring:
+    fibres = fibres_of_port_map(default_port_map(distances), nodes, closed=closed)
     names = tuple(NodeSpec(f"n{position}") for position in range(nodes))
-    return Wiring(FabricSpec("lab", k, closed, 4, default_bundles(k, 4), names, fibres))
+    return Wiring(FabricSpec("lab", distances, closed, 4, default_bundles(len(distances), 4), names, fibres))
 
 
 def _light_by_definition(plant: Plant) -> dict[Port, bool]:
@@ -222,7 +243,7 @@ _bundles = st.integers(0, 1)
 _selections = st.tuples(
     st.just("select"), _positions, st.integers(0, 2), st.sampled_from([Path.LOOPBACK, *EXTERNAL_PATHS])
 )
-_chains = st.tuples(st.just("lay"), _positions, st.integers(2, 5), st.integers(1, 2))
+_chains = st.tuples(st.just("lay"), _positions, st.integers(2, 5), st.integers(1, 4))
 _injections = st.builds(
     lambda kind, position, part: (
         "inject",
@@ -278,7 +299,7 @@ def _inject(plant: Plant, request: FaultRequest) -> list[PlantEvent]:
     try:
         return plant.inject(request)[1]
     except InvalidError:
-        assert request.kind is FaultKind.FIBRE_CUT, "only a fibre past the end of an open order does not fit"
+        assert request.kind is FaultKind.FIBRE_CUT, "only a fibre that was never laid does not fit"
         return []
 
 
@@ -297,11 +318,11 @@ def _take(plant: Plant, step: tuple[object, ...]) -> list[PlantEvent]:
 
 
 @settings(max_examples=150)
-@given(k=st.integers(2, 3), closed=st.booleans(), steps=_steps)
+@given(distances=st.sampled_from([(1, 2), (1, 2, 3), (1, 3), (1, 2, 4)]), closed=st.booleans(), steps=_steps)
 def test_whatever_happens_light_is_exactly_its_definition_and_events_tell_all_of_it(
-    k: int, closed: bool, steps: list[tuple[object, ...]]
+    distances: tuple[int, ...], closed: bool, steps: list[tuple[object, ...]]
 ) -> None:
-    plant = Plant(_wiring(NODES, k, closed=closed), boot="boot")
+    plant = Plant(_wiring(NODES, distances, closed=closed), boot="boot")
     listener = _Listener(plant)
     for step in steps:
         listener.hear(plant, _take(plant, step))
@@ -320,7 +341,7 @@ def test_whatever_happens_light_is_exactly_its_definition_and_events_tell_all_of
 @settings(max_examples=100)
 @given(steps=_steps)
 def test_when_everything_is_repaired_every_part_works_again(steps: list[tuple[object, ...]]) -> None:
-    plant = Plant(_wiring(NODES, 2, closed=True), boot="boot")
+    plant = Plant(_wiring(NODES, (1, 2), closed=True), boot="boot")
     for step in steps:
         _take(plant, step)
     for fault in plant.faults.all():

@@ -41,6 +41,9 @@ def problems_of_text(text: str) -> list[tuple[str, str]]:
 
 NAME = "a name of at most 63 letters, digits, '.', '_' and '-' that begins with a letter or digit"
 K = "expected a whole number from 1 to 4"
+KEYS = "name, k, closed, gpus, distances, bundles, nodes, ports, fibres"
+TEXT = "expected text"
+DISTANCE = "expected a whole number from 1 to 99999"
 ABC = {"name": "lab", "k": 1, "gpus": 4, "nodes": ["a", "b", "c"]}
 
 
@@ -53,6 +56,14 @@ ABC = {"name": "lab", "k": 1, "gpus": 4, "nodes": ["a", "b", "c"]}
         ({"k": True}, "k", f"{K}, found true"),
         ({"k": 0}, "k", f"{K}, found 0"),
         ({"k": 5}, "k", f"{K}, found 5"),
+        ({"distances": None}, "distances", "has no value"),
+        ({"distances": 4}, "distances", "expected a list, found 4"),
+        ({"distances": ["one"]}, "distances[0]", f"{DISTANCE}, found 'one'"),
+        ({"distances": [0]}, "distances[0]", f"{DISTANCE}, found 0"),
+        ({"distances": [-1]}, "distances[0]", f"{DISTANCE}, found -1"),
+        ({"distances": [1.5]}, "distances[0]", f"{DISTANCE}, found 1.5"),
+        ({"distances": [10**5]}, "distances[0]", f"{DISTANCE}, found 100000"),
+        ({"distances": [None]}, "distances[0]", "has no value"),
         ({"gpus": 1}, "gpus", "expected a whole number from 2 to 1024, found 1"),
         ({"gpus": [4]}, "gpus", "expected a whole number from 2 to 1024, found a list"),
         ({"closed": "no"}, "closed", "expected true or false, found 'no'"),
@@ -63,24 +74,41 @@ ABC = {"name": "lab", "k": 1, "gpus": 4, "nodes": ["a", "b", "c"]}
         ({"name": ""}, "name", f"expected {NAME}, found ''"),
         ({"name": "x" * 64}, "name", f"expected {NAME}, found {'x' * 60!r}..."),
         ({"gpu": 4}, "gpu", "unknown key; did you mean 'gpus'?"),
-        ({"zzz": 4}, "zzz", "unknown key; known are name, k, closed, gpus, bundles, nodes, ports, fibres"),
-        ({7: 1}, "7", "unknown key; known are name, k, closed, gpus, bundles, nodes, ports, fibres"),
+        ({"zzz": 4}, "zzz", f"unknown key; known are {KEYS}"),
+        ({7: 1}, "7", f"unknown key; known are {KEYS}"),
         ({"<node>": 4}, "<node>", "unknown key; did you mean 'nodes'?"),
         ({"nodes": None}, "nodes", "has no value"),
         ({"nodes": "n0"}, "nodes", "expected a list, found 'n0'"),
-        ({"nodes": {}}, "nodes.count", "is missing"),
+        ({"nodes": {}}, "nodes.count", "is missing; give it, or racks and nodes_per_rack"),
         ({"nodes": {"count": 0}}, "nodes.count", "expected a whole number from 1 to 100000, found 0"),
         ({"nodes": {"count": 10**9}}, "nodes.count", "expected a whole number from 1 to 100000, found 1000000000"),
         ({"nodes": {"count": 8, "prefix": "-"}}, "nodes.prefix", f"expected {NAME}, found '-'"),
         ({"nodes": {"count": 8, "first": -1}}, "nodes.first", "expected a whole number from 0 on, found -1"),
         ({"nodes": {"count": 8, "rack": 2}}, "nodes.rack", "unknown key; did you mean 'racks'?"),
-        ({"nodes": {"count": 8, "qqq": 2}}, "nodes.qqq", "unknown key; known are count, prefix, first, racks"),
+        (
+            {"nodes": {"count": 8, "qqq": 2}},
+            "nodes.qqq",
+            "unknown key; known are count, prefix, first, racks, nodes_per_rack, domains",
+        ),
+        (
+            {"nodes": {"racks": 8, "nodes_per_rack": 0}},
+            "nodes.nodes_per_rack",
+            "expected a whole number from 1 to 100000, found 0",
+        ),
+        ({"nodes": {"racks": 8, "nodes_per_rack": None}}, "nodes.nodes_per_rack", "has no value"),
+        ({"nodes": {"count": None}}, "nodes.count", "has no value"),
+        (
+            {"nodes": {"count": 8, "racks": 4, "domains": "two"}},
+            "nodes.domains",
+            "expected a whole number from 1 to 100000, found 'two'",
+        ),
         ({"nodes": ["a", 7, "c"]}, "nodes[1]", f"expected {NAME}, found 7; put it in quotes"),
         ({"nodes": ["a", None, "c"]}, "nodes[1]", "has no value"),
         ({"nodes": ["a", "b/c", "c"]}, "nodes[1]", f"expected {NAME}, found 'b/c'"),
         ({"nodes": ["a", "b", {"rack": "r"}]}, "nodes[2].name", "is missing"),
         ({"nodes": ["a", "b", {"name": "c", "racks": "r"}]}, "nodes[2].racks", "unknown key; did you mean 'rack'?"),
-        ({"nodes": ["a", "b", {"name": "c", "rack": 3}]}, "nodes[2].rack", "expected text, found 3; put it in quotes"),
+        ({"nodes": ["a", "b", {"name": "c", "domain": 3}]}, "nodes[2].domain", f"{TEXT}, found 3; put it in quotes"),
+        ({"nodes": ["a", "b", {"name": "c", "rack": 3}]}, "nodes[2].rack", f"{TEXT}, found 3; put it in quotes"),
         ({"bundles": "two"}, "bundles", "expected a number of bundles, or a list of {edge, modules}, found 'two'"),
         ({"bundles": [{"edge": 0}, {"modules": 8}]}, "bundles[1].edge", "is missing"),
         ({"bundles": [{"edge": 0}, 2]}, "bundles[1]", "expected a mapping, found 2"),
@@ -115,9 +143,14 @@ def test_a_mistake_of_form(change: dict[str, Any], path: str, message: str) -> N
     assert problems(ABC | change) == [(path, message)]
 
 
-@pytest.mark.parametrize("key", ["name", "k", "gpus", "nodes"])
+@pytest.mark.parametrize("key", ["name", "gpus", "nodes"])
 def test_a_key_that_is_missing(key: str) -> None:
     assert problems({name: value for name, value in RANGE.items() if name != key}) == [(key, "is missing")]
+
+
+def test_k_and_distances_may_not_both_be_missing() -> None:
+    without = {name: value for name, value in RANGE.items() if name != "k"}
+    assert problems(without) == [("k", "is missing; give it, or distances")]
 
 
 GOOD = "name: lab\nk: 2\ngpus: 4\nnodes: {count: 8}\n"
@@ -223,7 +256,13 @@ def test_a_file_that_is_not_utf_8(tmp_path: FilePath) -> None:
 
 
 _TEXTS = st.text(alphabet=st.characters(codec="ascii"), max_size=12)
-_KEYS = st.sampled_from([*RANGE, "closed", "bundles", "ports", "fibres", "count", "prefix", "edge", "b0.p1", "<node>"])
+_KEYS = st.sampled_from(
+    [
+        *RANGE,
+        *("closed", "distances", "bundles", "ports", "fibres", "edge", "b0.p1", "<node>"),
+        *("count", "prefix", "racks", "nodes_per_rack", "domains"),
+    ]
+)
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 12) | st.sampled_from(["n0/b0.p1", "n1/b1.p1", "a"]) | _TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS | _TEXTS | st.integers(0, 9), inner, max_size=4),
@@ -236,6 +275,11 @@ _VALUES = st.recursive(
 @example({"ports": {"<node>": False, "name": False}})
 @example({"bundles": [{"edge": "x"}, 7], "fibres": [7, [7]], "nodes": [[], {"<node>": 1}]})
 @example({"ports": {"b0.p1": 1, "b00.p1": -1}})
+@example({"distances": []})
+@example({"distances": [1, 1], "closed": False})
+@example({"distances": [1, None, 3, 2, True], "fibres": [["n0/b0.p1", "n1/b1.p1"]]})
+@example({"nodes": {"racks": 10**9, "nodes_per_rack": 10**5}})
+@example({"nodes": {"racks": 3, "nodes_per_rack": 3, "count": 8, "domains": 2}, "ports": {"b0.p1": 1}})
 def test_any_document_is_a_fabric_or_refused_in_words(change: dict[str, Any]) -> None:
     problems: tuple[Problem, ...] = ()
     try:
@@ -251,6 +295,10 @@ def test_any_document_is_a_fabric_or_refused_in_words(change: dict[str, Any]) ->
 
 def assert_can_be_built(spec: FabricSpec) -> None:
     assert len(spec.bundles) == max(2, spec.k)
+    assert list(spec.distances) == sorted(set(spec.distances))
+    assert spec.distances[0] >= 1
+    assert spec.reach == spec.distances[-1]
+    assert {hop.key.distance for hop in Wiring(spec).hops} <= set(spec.distances)
     ends = [port for fibre in spec.fibres for port in (fibre.a, fibre.b)]
     assert len(set(ends)) == len(ends)
     assert all(port.bundle < len(spec.bundles) and port.position < len(spec.nodes) for port in ends)

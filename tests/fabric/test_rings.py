@@ -38,6 +38,18 @@ def test_a_bypass_over_three_positions_uses_the_bundle_of_that_distance(make_wir
     assert chain_tables(wiring, [0, 3, 4]) == {0: (L, L, P1), 3: (P1, L, P2), 4: (L, P1, L)}
 
 
+def test_other_distances_than_one_to_k_are_hops_like_any(make_wiring):
+    wiring = make_wiring(9, distances=[1, 2, 4])
+    assert [hop.key for hop in chain_hops(wiring, [0, 4, 5, 7])] == [HopKey(0, 4), HopKey(4, 1), HopKey(5, 2)]
+    assert chain_tables(wiring, [8, 3, 4]) == {8: (L, L, P1), 3: (P1, L, P2), 4: (L, P1, L)}
+    with pytest.raises(InvalidError, match=r"^no fibre joins n0 and n3$"):
+        chain_hops(wiring, [0, 3])
+    with pytest.raises(InvalidError, match=r"^n4 cannot enter and leave through the same bundle$"):
+        chain_hops(wiring, [0, 4, 8])
+    # Of two distances, both share the two bundles: a node is entered and left over the longer one.
+    assert chain_tables(make_wiring(9, distances=[1, 3]), [0, 3, 6]) == {0: (P2, L), 3: (P2, P2), 6: (L, P2)}
+
+
 @pytest.mark.parametrize("chain", [[0, 3], [0, 1, 5]])
 def test_nodes_that_no_fibre_joins_are_no_chain(make_wiring, chain):
     with pytest.raises(InvalidError, match=rf"^no fibre joins n{chain[-2]} and n{chain[-1]}$"):

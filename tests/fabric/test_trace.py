@@ -7,6 +7,7 @@ joined to n1/b1.p1. So u to u' and v to v' means n0's g0 to n1's g1, and n0's g1
 import pytest
 
 from ringlight.fabric.circuits import Path
+from ringlight.fabric.rings import chain_tables, gpu_order
 from ringlight.fabric.trace import Trace, canonical_cycle, trace
 from ringlight.fabric.wiring import HopKey, Wiring
 
@@ -85,6 +86,49 @@ def test_bundles_on_other_edges_join_other_gpus(make_spec):
     found = trace(wiring, [(P1, L), (L, P1)])
     # n0's edge 2 is (g2, g0), n1's edge 0 is (g0, g1): g2 is joined to g0, g0 to g1.
     assert found == Trace(cycles=(((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (1, 1)),), dangling=())
+
+
+@pytest.mark.parametrize(
+    ("distances", "chains"),
+    [
+        ([1, 2, 4], [(0, 4, 5), (1, 2), (3,), (6, 7, 8)]),
+        ([1, 2, 4], [(7, 2, 1, 0), (3, 4, 8, 6, 5)]),  # over the end, and forth and back
+        ([1, 3], [(0, 3, 6), (1, 2, 5, 8), (4, 7)]),
+        ([1, 3], [(8, 2, 5, 6), (7, 4, 3, 0), (1,)]),
+        ([2, 3], [(0, 2, 5, 8), (1, 3, 6), (4, 7)]),
+    ],
+)
+def test_chains_over_other_distances_are_each_one_cycle(make_wiring, distances, chains):
+    """Rings whose spans cross, as no plan makes them: light does not mind."""
+    wiring = make_wiring(9, distances=distances)
+    tables = [wiring.loopback] * 9
+    for chain in chains:
+        for position, table in chain_tables(wiring, chain).items():
+            tables[position] = table
+    found = trace(wiring, tables)
+    assert found.dangling == ()
+    assert {canonical_cycle(cycle) for cycle in found.cycles} == {
+        canonical_cycle(gpu_order(wiring, chain)) for chain in chains
+    }
+
+
+@pytest.mark.parametrize(("nodes", "distances"), [(8, (1, 2, 4)), (16, (1, 2, 4, 8))])
+def test_a_binary_exchange_joins_every_node_with_its_partner_in_each_step(make_wiring, nodes, distances):
+    """In step s node i meets node i XOR 2^s: n/2 cycles of two nodes a step, and every node has heard from all."""
+    wiring = make_wiring(nodes, distances=distances, closed=False)
+    heard = [{position} for position in range(nodes)]
+    for distance in distances:
+        pairs = [(low, low ^ distance) for low in range(nodes) if not low & distance]
+        tables = [wiring.loopback] * nodes
+        for pair in pairs:
+            for position, table in chain_tables(wiring, pair).items():
+                tables[position] = table
+        found = trace(wiring, tables)
+        assert found.dangling == ()
+        met = [{position for position, _ in cycle} for cycle in found.cycles]
+        assert sorted(map(sorted, met)) == sorted(map(list, pairs))
+        heard = [heard[position] | heard[position ^ distance] for position in range(nodes)]
+    assert heard == [set(range(nodes))] * nodes
 
 
 def test_equal_cycles_are_written_alike():

@@ -34,20 +34,45 @@ def test_a_hop_between_two_nodes_is_one_hop_whichever_comes_first(make_wiring):
     assert wiring.hop_between(2, 2) is None
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("distances", [(1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (3,), (1, 3), (2, 5), (1, 2, 4, 5)])
 @pytest.mark.parametrize("closed", [True, False])
-def test_the_default_port_map_gives_each_distance_one_hop_a_position(make_wiring, k, closed):
-    wiring = make_wiring(11, k, closed=closed)
+def test_the_default_port_map_gives_each_distance_one_hop_a_position(make_wiring, distances, closed):
+    wiring = make_wiring(11, closed=closed, distances=distances)
     expected = [
         HopKey(position, distance)
         for position in range(11)
-        for distance in range(1, k + 1)
+        for distance in distances
         if closed or position + distance < 11
     ]
     assert [hop.key for hop in wiring.hops] == expected
     for hop in wiring.hops:
         assert hop.low.position == hop.key.position
         assert hop.high.position == (hop.key.position + hop.key.distance) % 11
+
+
+@pytest.mark.parametrize("distances", [(1, 2, 4), (1, 3), (2, 3, 4, 5)])
+def test_all_nodes_at_the_hop_distances_are_joined_and_no_others(make_wiring, distances):
+    wiring = make_wiring(11, distances=distances)
+    for first in range(11):
+        joined = {second for second in range(11) if wiring.hop_between(first, second) is not None}
+        assert joined == {(first + sign * distance) % 11 for distance in distances for sign in (1, -1)}
+
+
+def test_the_first_two_distances_share_two_bundles_and_each_further_one_has_its_own(make_wiring):
+    wiring = make_wiring(9, distances=[1, 2, 4])
+    assert {port: wiring.peer(port).position for port in wiring.ports(0)} == {
+        Port(0, 0, P1): 1,
+        Port(0, 0, P2): 2,
+        Port(0, 1, P1): 8,
+        Port(0, 1, P2): 7,
+        Port(0, 2, P1): 4,
+        Port(0, 2, P2): 5,
+    }
+    one_distance = make_wiring(9, distances=[4])
+    assert {port: one_distance.peer(port).position for port in one_distance.ports(0)} == {
+        Port(0, 0, P1): 4,
+        Port(0, 1, P1): 5,
+    }
 
 
 def test_a_hop_knows_its_ends_from_either_side(make_wiring):
@@ -141,4 +166,7 @@ def test_text_that_is_no_hop(make_wiring, text):
 def test_what_a_hop_looks_like_is_shown_in_the_hint(make_wiring):
     with pytest.raises(NotFoundError) as caught:
         make_wiring(8, 2).parse_hop("n3+7")
-    assert caught.value.hint == "a hop is a node and a distance, such as n0+1; distances go to 2"
+    assert caught.value.hint == "a hop is a node and a distance, such as n0+1; distances are 1, 2"
+    with pytest.raises(NotFoundError) as caught:
+        make_wiring(9, distances=[2, 4]).parse_hop("n3+1")
+    assert caught.value.hint == "a hop is a node and a distance, such as n0+2; distances are 2, 4"

@@ -12,33 +12,42 @@ from ringlight.fabric.spec import (
     default_bundles,
     default_port_map,
     fibres_of_port_map,
+    nearest_distances,
 )
 from ringlight.fabric.trace import Trace, canonical_cycle, trace
 from ringlight.fabric.wiring import Wiring
 
 _PORTS_OF = {bundles: [(bundle, path) for bundle in range(bundles) for path in EXTERNAL_PATHS] for bundles in (2, 3, 4)}
 
+LARGEST = 18  # nodes
+
+# As often 1..K, which most fabrics have, as anything else.
+distance_sets = st.integers(1, 4).map(nearest_distances) | st.sets(
+    st.integers(1, (LARGEST - 1) // 2), min_size=1, max_size=4
+).map(lambda distances: tuple(sorted(distances)))
+
 
 @st.composite
 def wirings(draw: st.DrawFn, *, least: int = 1) -> Wiring:
-    """Any fabric: default or own edges, default or own port map, possibly with fibres that were never laid."""
-    k = draw(st.integers(1, 4))
+    """Any fabric: any hop distances, default or own edges and port map, perhaps with fibres that were never laid."""
+    distances = draw(distance_sets)
+    k = len(distances)
     bundles = max(2, k)
     gpus = draw(st.integers(bundles, 8))
     closed = draw(st.booleans())
-    nodes = draw(st.integers(max(least, 2 * k + 1) if closed else least, 12))
+    nodes = draw(st.integers(max(least, 2 * distances[-1] + 1) if closed else least, LARGEST))
     edges = draw(st.none() | st.permutations(range(gpus)))
-    offsets = default_port_map(k)
+    offsets = default_port_map(distances)
     if draw(st.booleans()):
-        distances = draw(st.sets(st.integers(1, k), min_size=1))
-        signed = [sign * distance for distance in sorted(distances) for sign in (1, -1)]
+        cabled = draw(st.sets(st.sampled_from(distances), min_size=1))
+        signed = [sign * distance for distance in sorted(cabled) for sign in (1, -1)]
         offsets = dict(zip(draw(st.permutations(_PORTS_OF[bundles])), signed, strict=False))
     fibres = fibres_of_port_map(offsets, nodes, closed=closed)
     unlaid = draw(st.sets(st.integers(0, max(0, len(fibres) - 1)), max_size=3))
     return Wiring(
         FabricSpec(
             name="any",
-            k=k,
+            distances=distances,
             closed=closed,
             gpus=gpus,
             bundles=default_bundles(k, gpus) if edges is None else tuple(BundleSpec(edge) for edge in edges[:bundles]),
@@ -196,7 +205,7 @@ def test_a_cycle_is_written_alike_wherever_and_whichever_way_it_begins(case, ran
 
 
 def test_the_chains_that_are_tried_are_worth_trying():
-    """The strategy reaches both directions, bypasses, wrapping and own port maps; or the properties say little."""
+    """The strategy reaches both directions, bypasses, wrapping and distances past K; or the properties say little."""
     seen: set[str] = set()
 
     @settings(derandomize=True, database=None)  # the same tries in every run
@@ -206,8 +215,10 @@ def test_the_chains_that_are_tried_are_worth_trying():
         for position, hop in zip(chain, chain_hops(wiring, chain), strict=False):
             seen.add("forwards" if hop.low.position == position else "backwards")
             seen.add("bypass" if hop.key.distance > 1 else "neighbour")
+            if hop.key.distance > wiring.spec.k:
+                seen.add("beyond k")
             if hop.high.position < hop.low.position:
                 seen.add("wraps")
 
     look()
-    assert seen == {"forwards", "backwards", "bypass", "neighbour", "wraps"}
+    assert seen == {"forwards", "backwards", "bypass", "neighbour", "beyond k", "wraps"}

@@ -80,6 +80,7 @@ async def test_the_life_of_a_job_in_every_call(lab):
         assert explained.reasons
         glance = await fabric.GetFabric(pb.GetFabricRequest())
         assert (glance.nodes, glance.gpus_per_node, glance.epoch, glance.store) == (8, 4, 1, "ok")
+        assert (glance.k, list(glance.distances)) == (2, [1, 2])
         assert (glance.verdicts["HEALTHY"], glance.ring_states["ACTIVE"], glance.spares) == (8, 1, 4)
         assert (glance.gpus_in_rings, glance.invariant_violations) == (16, 0)
         released = await fabric.ReleaseJob(pb.ReleaseJobRequest(name="train"))

@@ -303,3 +303,11 @@ def test_a_stuck_bundle_that_a_power_cycle_cured_is_noticed(make_world):
     world.repair(off)
     world.advance(10)
     assert world.verdict(stuck) == "HEALTHY"
+
+
+def test_rings_on_other_distances_than_one_to_k_heal_like_any(make_world):
+    world = make_world(nodes=18, distances=[1, 2, 4]).start()
+    assert world.submit().error is None
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
