@@ -145,9 +145,9 @@ class Outlook:
                 return
             slot = order.gap_before(following.first)
             passed = order.heads.count(following.first, first - 1) if following.first < first else 0
-            if passed > FAR or following.ring.job != nearest.ring.job:
-                return
             if passed:
+                if passed > FAR or following.ring.job != nearest.ring.job:
+                    return
                 known = self._slots.get(order.wrap(slot), ("", FAR))
                 self._set_price(order.wrap(slot), following.ring.job, min(known[1], passed))
             position = slot

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from ringlight.controller.planning.order import Order
 from ringlight.controller.planning.zones import Choice, Zone
 
-_NONE = -1
+_NONE = -1  # no place
+_NEVER = -2  # no such choice; one less than any number of survivors, less one
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,9 @@ class _Lines:
             is_laid: a new ring fills what the only line leaves of a closed order, and is part of the zone there.
         """
         kept, new = self._most()
-        if len(kept) + len(new) > wanted:
+        if len(kept) + len(new) > wanted and self._survivor:
             kept, new = self._fewest_new(wanted)
+        new = new[: wanted - len(kept)]
         zones = tuple(self._zones(kept, new, is_laid=is_laid))
         return Choice(zones, sum(zone.gain for zone in zones), sum(zone.moved for zone in zones))
 
@@ -181,17 +183,17 @@ class _Lines:
         while True:
             levels.append(self._level(levels[-1] if levels else None))
             new, survivors = len(levels) - 1, levels[-1][0]
-            if survivors != _NONE and survivors + new >= wanted:
+            if survivors != _NEVER and survivors + new >= wanted:
                 return self._read_levels(levels)
 
     def _level(self, fewer: list[int] | None) -> list[int]:
-        """F(p, n) for all p, from F(p, n - 1); `_NONE` where n new rings do not fit."""
-        value = [_NONE] * (self._length + 1)
+        """F(p, n) for all p, from F(p, n - 1); `_NEVER` where n new rings do not fit."""
+        value = [_NEVER] * (self._length + 1)
         if fewer is None:
             value[self._length] = 0
         for p in range(self._length - 1, -1, -1):
             best = value[p + 1]
-            if p in self._survivor and value[self._survivor[p] + 1] != _NONE:
+            if p in self._survivor and value[self._survivor[p] + 1] != _NEVER:
                 best = max(best, value[self._survivor[p] + 1] + 1)
             if fewer is not None and self._new_end[p] != _NONE:
                 best = max(best, fewer[self._new_end[p] + 1])

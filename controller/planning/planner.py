@@ -202,8 +202,6 @@ class Planner:
         while fits > 0 and most <= FAR:
             zones = [*rooms, *self._outlook.zones(job, request.nodes, most, fits)]
             choice = choose(zones, fits, size, lambda zone: self._distance(zone, homes))
-            if choice is None:
-                break
             if choice.gain == fits and choice.moved <= most:
                 return choice
             if most >= has:

@@ -73,19 +73,21 @@ class Strip:
 
     def _scan(self, place: int, nodes: int) -> int | None:
         usable, links = self._usable, self._live
-        longest = [0] * (len(usable) - place)
+        longest: list[int] = []  # by position from `place`: nodes of the longest chain that ends there
         for x in range(place, len(usable)):
-            if usable[x]:
-                most = 0
-                for distance, kinds in links:
-                    y = x - distance
-                    if y < place:
-                        break
-                    if kinds[y] and longest[y - place] > most:
-                        most = longest[y - place]
-                if most + 1 == nodes:
-                    return x
-                longest[x - place] = most + 1
+            if not usable[x]:
+                longest.append(0)
+                continue
+            most = 0
+            for distance, kinds in links:
+                y = x - distance
+                if y < place:
+                    break
+                if kinds[y] and longest[y - place] > most:
+                    most = longest[y - place]
+            if most + 1 == nodes:
+                return x
+            longest.append(most + 1)
         return None
 
     def _scan_ports(self, place: int, nodes: int) -> int | None:

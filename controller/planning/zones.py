@@ -10,6 +10,7 @@ there are.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -95,7 +96,7 @@ class _Chosen:
     rest: "_Chosen | None"
 
 
-def choose(zones: Sequence[Zone], wanted: int, size: int | None, distance: Callable[[Zone], int]) -> Choice | None:
+def choose(zones: Sequence[Zone], wanted: int, size: int | None, distance: Callable[[Zone], int]) -> Choice:
     """The disjoint zones that gain most, up to `wanted`; among those, that move fewest rings; then, that are nearest.
 
     Args:
@@ -103,33 +104,63 @@ def choose(zones: Sequence[Zone], wanted: int, size: int | None, distance: Calla
         wanted: rings to gain at most.
         size: N on a closed order, where zones may wrap; None on a line.
         distance: of a zone from where the rings were lost; the tie-breaker.
-
-    Returns:
-        None when the zones lie all around a closed order, so that there is no place to cut it.
     """
-    cut = _uncovered(zones, size) if size is not None else 0
-    if cut is None:
-        return None
+    if size is None:
+        return _choose_on_line(zones, wanted, distance)
+    # A closed order is cut open where fewest zones cross: either none of those is chosen, or exactly one.
+    cut = _cut(zones, size)
+    unrolled = [_from(cut, zone, size) for zone in zones]
+    turn = cut + size - 1
+    line = [zone for zone in unrolled if zone.last <= turn]
+    best = _choose_on_line(line, wanted, distance)
+    for zone in unrolled:
+        if zone.last > turn:
+            rest = [other for other in line if other.last < zone.first and other.first > zone.last - size]
+            chosen = _choose_on_line(rest, wanted - min(wanted, zone.gain), distance)
+            gain = min(wanted, zone.gain + chosen.gain)
+            option = Choice((zone, *chosen.zones), gain, zone.moved + chosen.moved)
+            best = max(best, option, key=lambda choice: (choice.gain, -choice.moved))
+    return best
 
-    def place(zone: Zone) -> int:
-        return zone.first if size is None else (zone.first - cut) % size
 
-    ordered = sorted(zones, key=lambda zone: (place(zone), zone.last))
-    starts = [place(zone) for zone in ordered]
+def _from(cut: int, zone: Zone, size: int) -> Zone:
+    """A zone with its first position in cut..cut+N-1."""
+    first = cut + (zone.first - cut) % size
+    return Zone(first, first + zone.last - zone.first, zone.moved, zone.gain)
+
+
+def _cut(zones: Sequence[Zone], size: int) -> int:
+    """The position of a closed order before which fewest zones cross."""
+    changes: Counter[int] = Counter({0: 0})
+    for zone in zones:
+        changes[(zone.first + 1) % size] += 1
+        changes[(zone.last + 1) % size] -= 1
+    crossing = sum((zone.first % size) + zone.last - zone.first >= size for zone in zones)  # the boundary before 0
+    fewest, best = crossing, 0
+    for position in sorted(changes):
+        if position:
+            crossing += changes[position]
+            if crossing < fewest:
+                fewest, best = crossing, position
+    return best
+
+
+def _choose_on_line(zones: Sequence[Zone], wanted: int, distance: Callable[[Zone], int]) -> Choice:
+    """`choose` where nothing wraps: from right to left, for each gain the cheapest zones from here on."""
+    ordered = sorted(zones, key=lambda zone: (zone.first, zone.last))
+    starts = [zone.first for zone in ordered]
     best: list[list[_Value | None]] = [[(0, 0, None)] + [None] * wanted for _ in range(len(ordered) + 1)]
     for index in range(len(ordered) - 1, -1, -1):
         zone = ordered[index]
-        behind = starts[index] + zone.last - zone.first
-        after = bisect_right(starts, behind)
+        away = distance(zone)
         here = list(best[index + 1])
-        for gained, value in enumerate(best[after]):
-            if value is None:
-                continue
-            total = min(wanted, gained + zone.gain)
-            option = (value[0] + zone.moved, value[1] + distance(zone), _Chosen(zone, value[2]))
-            known = here[total]
-            if known is None or option[:2] < known[:2]:
-                here[total] = option
+        for gained, value in enumerate(best[bisect_right(starts, zone.last)]):
+            if value is not None:
+                total = min(wanted, gained + zone.gain)
+                option = (value[0] + zone.moved, value[1] + away, _Chosen(zone, value[2]))
+                known = here[total]
+                if known is None or option[:2] < known[:2]:
+                    here[total] = option
         best[index] = here
     gain = max(gained for gained, value in enumerate(best[0]) if value is not None)
     moved, _, chosen = best[0][gain] or (0, 0, None)
@@ -138,15 +169,3 @@ def choose(zones: Sequence[Zone], wanted: int, size: int | None, distance: Calla
         picked.append(chosen.zone)
         chosen = chosen.rest
     return Choice(tuple(picked), gain, moved)
-
-
-def _uncovered(zones: Sequence[Zone], size: int) -> int | None:
-    """A position of a closed order at which it can be cut open without cutting a zone in two."""
-    spans = sorted((zone.first, zone.last) for zone in zones)
-    reached = max((last - size + 1 for _, last in spans), default=0)  # positions before are covered by what wraps
-    reached = max(reached, 0)
-    for first, last in spans:
-        if first > reached:
-            break
-        reached = max(reached, last + 1)
-    return reached if reached < size else None
