@@ -11,6 +11,7 @@ a node that FAILED sets off a plan, and only one that restores its ring with nod
 from dataclasses import replace
 
 from ringlight.controller.engine.assessment import assess_hops, assess_node, damage, is_usable, note_light
+from ringlight.controller.engine.drain import without_drains
 from ringlight.controller.engine.effects import (
     Admit,
     Answer,
@@ -32,16 +33,14 @@ from ringlight.controller.engine.events import (
     Heartbeat,
     LightReported,
     NodeBeat,
-    ReleaseJob,
     Restored,
     SessionLost,
-    SubmitJob,
     Tick,
 )
 from ringlight.controller.engine.invariants import Footing, check
-from ringlight.controller.engine.operator import release, submit
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
 from ringlight.controller.engine.repair import Change, apply_plan, plan_job
+from ringlight.controller.engine.requests import carry_out
 from ringlight.controller.engine.restore import restore
 from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingState, State, stored_ring
@@ -86,6 +85,7 @@ class Engine:
         state = self.state
         change = Change(state.generation + 1)
         self._take(event, change, now)
+        change.planned = False  # whatever else is due in this step is a repair
         for kind, name in list(state.agenda.due(now)):
             self._take_topic(kind, name, change, now)
         self._judge_nodes(now)
@@ -132,12 +132,10 @@ class Engine:
             case Applied():
                 if node := self._speaker(event.session, event.node, now):
                     take_answer(state, node, event, now)
-            case SubmitJob():
-                submit(state, event, change, now)
-            case ReleaseJob():
-                release(state, event, change, now)
             case Tick():
                 pass
+            case _:
+                carry_out(state, event, change, now)
 
     def _speaker(self, session: str, name: str, now: float) -> NodeRecord | None:
         """The node a message is about, marked as heard; None when the session has ended or does not serve it."""
@@ -257,9 +255,11 @@ class Engine:
             return
         job.planned_at = now
         plan = plan_job(state, job, now)
-        if not state.open and plan.rings < sum(bool(ring.chain) for ring in job.rings):
-            state.postponed.add(job.name)
-            return
+        if plan.rings < sum(bool(ring.chain) for ring in job.rings):
+            if not state.open:
+                state.postponed.add(job.name)
+                return
+            plan = without_drains(state, job, plan, now)
         state.postponed.discard(job.name)
         if damaged or plan.placed:
             apply_plan(state, job, plan, change, now)

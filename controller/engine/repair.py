@@ -5,13 +5,13 @@ plans again from there; agents take the higher generation. Only nodes whose want
 where they should be, get a command.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ringlight.controller.engine.assessment import damage, is_commandable, is_usable
+from ringlight.controller.engine.assessment import damage, is_usable, may_stay
+from ringlight.controller.engine.commitment import join, leave, leaving, let_go
 from ringlight.controller.engine.effects import SendCircuits
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingRecord, RingState, State
-from ringlight.controller.health.verdicts import Verdict
 from ringlight.controller.planning.planner import RingPlan, RingRequest, plan_rings
 from ringlight.controller.planning.terrain import Chain, Terrain, span_of
 from ringlight.fabric.rings import chain_tables
@@ -19,9 +19,14 @@ from ringlight.fabric.rings import chain_tables
 
 @dataclass(slots=True)
 class Change:
-    """One version of the wanted state under construction: which rings change, and the commands that follow."""
+    """One version of the wanted state under construction: which rings change, and the commands that follow.
+
+    Attributes:
+        planned: nothing is broken: rings that carry light are changed commit-confirmed.
+    """
 
     generation: int
+    planned: bool = False
     rings: list[RingRecord] = field(default_factory=list)
     commands: list[SendCircuits] = field(default_factory=list)
 
@@ -68,39 +73,64 @@ def _terrain(state: State, job: JobRecord, now: float) -> Terrain:
 
 
 def _usable_for(state: State, job: JobRecord, node: NodeRecord, now: float) -> bool:
-    """A ring's own degraded member may stay in it; nobody else may take it."""
+    """A ring's own degraded or cordoned member may stay in it, or be called back; nobody else may take it."""
     if is_usable(state, node, now):
         return True
-    ring = state.rings.get(node.ring)
+    ring = state.rings.get(node.ring or node.leaving)
     own = ring is not None and ring.job == job.name
-    return own and node.verdict is Verdict.DEGRADED and is_commandable(state, node, now)
+    return own and may_stay(state, node, now)
 
 
 def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now: float) -> None:
     """Give the job's rings their new chains, and note every wanted table that follows from it."""
-    kept = set(plan.kept)
-    uprooted = [ring for ring in job.rings if ring.chain not in kept or not ring.chain]
-    moved = set(plan.moved)
-    causes = {
-        ring.name: "moved to make room for another ring" if ring.chain in moved else damage(state, ring) or ring.cause
-        for ring in uprooted
-    }
-    for ring in uprooted:
-        _note_evidence(state, ring, now)
-    affected = {position for ring in uprooted for position in ring.chain}
+    uprooted = _uprooted(job, plan)
+    _note_causes(state, uprooted, plan, change, now)
+    members = {position: ring for ring in uprooted for position in ring.chain}
+    affected = members.keys() | {node.position for node in leaving(state, job.name)}
     for ring in uprooted:
         for node in state.chain_nodes(ring):
             node.ring = ""
     for ring, chain in _assign(uprooted, plan.placed):
         if not chain and ring.state is RingState.BROKEN and not ring.chain:
             continue  # it waited before, and goes on waiting
-        _rechain(state, ring, chain, causes[ring.name], now)
+        _rechain(state, ring, chain, change, now)
         affected.update(chain)
         if chain or ring.generation:
             ring.generation = change.generation
         change.rings.append(ring)
         _tell_plan(state, ring, plan)
+    if change.planned:
+        _note_leavers(state, members)
     want_tables(state, affected, change, now)
+    let_go(state, job.name)
+
+
+def _note_causes(state: State, uprooted: Sequence[RingRecord], plan: RingPlan, change: Change, now: float) -> None:
+    """Why each ring changes, and since when it is broken, before its chain is changed."""
+    moved = set(plan.moved)
+    for ring in uprooted:
+        made_room = ring.chain in moved
+        ring.cause = "moved to make room for another ring" if made_room else damage(state, ring) or ring.cause
+        if not change.planned:
+            _note_evidence(state, ring, now)
+
+
+def _note_leavers(state: State, members: Mapping[int, RingRecord]) -> None:
+    """Former members that no ring took are the way back of their rings, until those are proven."""
+    for position, ring in members.items():
+        node = state.nodes[position]
+        if ring.chain and not node.ring:
+            leave(state, node, ring)
+
+
+def new_chains(job: JobRecord, plan: RingPlan) -> list[tuple[RingRecord, Chain]]:
+    """The rings of a job that a plan does not leave as they are, and the chains they get; an empty one is to wait."""
+    return _assign(_uprooted(job, plan), plan.placed)
+
+
+def _uprooted(job: JobRecord, plan: RingPlan) -> list[RingRecord]:
+    kept = set(plan.kept)
+    return [ring for ring in job.rings if ring.chain not in kept or not ring.chain]
 
 
 def _assign(rings: Sequence[RingRecord], placed: Sequence[Chain]) -> list[tuple[RingRecord, Chain]]:
@@ -123,17 +153,17 @@ def _note_evidence(state: State, ring: RingRecord, now: float) -> None:
         ring.broken_at = min(lost, default=now)
 
 
-def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: float) -> None:
-    ring.planned = ring.planned and not ring.established
+def _rechain(state: State, ring: RingRecord, chain: Chain, change: Change, now: float) -> None:
+    # There is nothing good to go back to from a repair that is not proven yet.
+    ring.planned = change.planned if ring.established else ring.planned
     ring.established = False
-    ring.cause = cause
     state.lay(ring, chain)
     state.dirty_rings.add(ring.name)
     ring.sent_at = now
     ring.deadline = None
     state.enter(ring, RingState.SWITCHING if chain else RingState.BROKEN)
     for node in state.chain_nodes(ring):
-        node.ring = ring.name
+        join(state, node, ring)
 
 
 def _tell_plan(state: State, ring: RingRecord, plan: RingPlan) -> None:
@@ -175,8 +205,9 @@ def command(state: State, node: NodeRecord, change: Change, now: float) -> None:
     node.drift = 0
     if node.session:
         state.owing.add(node.position)
-        ring = state.rings.get(node.ring)
+        ring = state.rings.get(node.ring or node.leaving)
         revert_after = state.settings.change.revert_after if ring is not None and ring.planned else 0.0
+        node.unconfirmed = revert_after > 0
         change.commands.append(
             SendCircuits(
                 node.session,
