@@ -123,7 +123,7 @@ class World:
         self.sessions.clear()
         self.commands.clear()
         kept = sorted(
-            (ring for ring in rings.values() if ring.job in alive and ring.state != RingState.RELEASED),
+            (ring for ring in rings.values() if ring.job in alive and not ring.released),
             key=lambda ring: ring.name,
         )
         laid = tuple(overlay for overlay in overlays.values() if overlay.overlay)

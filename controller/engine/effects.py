@@ -80,6 +80,11 @@ class StoredRing:
     cause: str
     generation: int
 
+    @property
+    def released(self) -> bool:
+        """It is over: a store forgets it."""
+        return self.state == "RELEASED"
+
 
 @dataclass(frozen=True, slots=True)
 class StoredOverlay:
