@@ -68,9 +68,9 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
     async def ListNodes(self, request: pb.ListNodesRequest, context: Context) -> pb.ListNodesReply:
         """Nodes in fabric order."""
         nodes = view.view_nodes(self._state, self._runtime.now)
-        return pb.ListNodesReply(
-            nodes=[node_to(node) for node in nodes if not request.abnormal_only or node.verdict != "HEALTHY"]
-        )
+        if request.abnormal_only:
+            nodes = tuple(node for node in nodes if node.verdict != "HEALTHY" or node.overlay)
+        return pb.ListNodesReply(nodes=[node_to(node) for node in nodes])
 
     async def ListRings(self, request: pb.ListRingsRequest, context: Context) -> pb.ListRingsReply:
         """Rings by job and rank."""

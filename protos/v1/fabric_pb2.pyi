@@ -208,7 +208,7 @@ class ListNodesRequest(_message.Message):
 
     ABNORMAL_ONLY_FIELD_NUMBER: _builtins.int
     abnormal_only: _builtins.bool
-    """leave out HEALTHY nodes"""
+    """leave out HEALTHY nodes that nothing was laid over"""
     def __init__(
         self,
         *,
