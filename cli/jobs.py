@@ -1,18 +1,18 @@
-"""`ringlight jobs`: submit, list, show and release jobs."""
+"""`ringlight jobs`: submit, list, show, resize and release jobs."""
 
 import asyncio
-import sys
 from contextlib import aclosing
 
 import click
 from rich.console import Group
 from rich.table import Table
 
+from ringlight.cli.changes import confirmed, disturbed, titled
 from ringlight.cli.client import ControllerConnection, Peer, controller_options, moments, to_controller
 from ringlight.cli.exit_codes import ExitCode
 from ringlight.cli.output import OutputForm, emit, facts, listing, output_option, word
 from ringlight.cli.views import View, show, watch_option
-from ringlight.fabric.errors import InvalidError, NotFoundError
+from ringlight.fabric.errors import NotFoundError
 from ringlight.protos.v1 import fabric_pb2 as pb
 
 COUNT = click.IntRange(min=1, max=2**32 - 1)
@@ -20,7 +20,7 @@ COUNT = click.IntRange(min=1, max=2**32 - 1)
 
 @click.group()
 def jobs() -> None:
-    """Submit, list, show and release jobs."""
+    """Submit, list, show, resize and release jobs."""
 
 
 @jobs.command()
@@ -96,18 +96,60 @@ def show_job(peer: Peer, output: OutputForm, name: str) -> ExitCode:
 @controller_options
 @output_option
 @click.argument("name")
+@click.option("--rings", type=COUNT, required=True, help="Rings wanted from now on.")
+@click.option(
+    "--min-rings",
+    type=COUNT,
+    help="Below this the job cannot run.  [default: unchanged, or as many as --rings if that is less]",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def resize(
+    peer: Peer, output: OutputForm, *, name: str, rings: int, min_rings: int | None, dry_run: bool, yes: bool
+) -> ExitCode:
+    """Give a job another number of rings.
+
+    Growing is refused with exit code 3 when the job would have fewer rings than its minimum. Shrinking releases
+    first the rings that carry no light, then those of the highest ranks; the others keep their names. When a ring
+    that has nodes would be released or moved, this asks first on a terminal; elsewhere --yes is required.
+    """
+    request = pb.ResizeJobRequest(name=name, rings=rings, min_rings=min_rings or 0, dry_run=True)
+    if dry_run or not yes:
+        reply = asyncio.run(_resize(peer, request))
+        if dry_run:
+            emit(reply, output, lambda: titled(_facts(reply.job), reply.rings, reply.reasons))
+            return ExitCode.FINE
+        touched = disturbed(reply.rings)
+        if touched and not confirmed(
+            f"Resize job {name!r} to {rings} rings, and release or move {' '.join(touched)}?",
+            doing=f"resizing job {name!r}, which releases or moves {' '.join(touched)},",
+            otherwise="nothing was resized",
+            yes=yes,
+        ):
+            return ExitCode.ERROR
+    request.dry_run = False
+    reply = asyncio.run(_resize(peer, request))
+    emit(reply, output, lambda: titled(_facts(reply.job), reply.rings, reply.reasons))
+    return ExitCode.FINE
+
+
+@jobs.command()
+@controller_options
+@output_option
+@click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def release(peer: Peer, output: OutputForm, *, name: str, yes: bool) -> ExitCode:
     """End a job and give its nodes back.
 
     Asks first on a terminal; elsewhere --yes is required.
     """
-    if not yes:
-        if not sys.stdin.isatty():
-            raise InvalidError(f"releasing job {name!r} needs a confirmation", hint="add --yes")
-        if not click.confirm(f"Release job {name!r} and open all its rings?", err=True):
-            click.echo("nothing was released", err=True)
-            return ExitCode.ERROR
+    if not confirmed(
+        f"Release job {name!r} and open all its rings?",
+        doing=f"releasing job {name!r}",
+        otherwise="nothing was released",
+        yes=yes,
+    ):
+        return ExitCode.ERROR
     job = asyncio.run(_release(peer, name))
     emit(job, output, lambda: _facts(job))
     return ExitCode.FINE
@@ -132,6 +174,11 @@ async def _job_and_rings(peer: Peer, name: str) -> tuple[pb.Job, pb.ListRingsRep
     async with to_controller(peer) as controller:
         job = await _job(controller, name)
         return job, await controller.call(controller.stub.ListRings, pb.ListRingsRequest(job=name))
+
+
+async def _resize(peer: Peer, request: pb.ResizeJobRequest) -> pb.ResizeJobReply:
+    async with to_controller(peer) as controller:
+        return await controller.call(controller.stub.ResizeJob, request)
 
 
 async def _release(peer: Peer, name: str) -> pb.Job:

@@ -1,7 +1,10 @@
 """`ringlight nodes`: every node, its verdict and what its bundles select."""
 
+from collections.abc import Iterable
+
 import click
 from rich.table import Table
+from rich.text import Text
 
 from ringlight.cli.client import ControllerConnection, Peer, controller_options
 from ringlight.cli.exit_codes import ExitCode
@@ -16,37 +19,43 @@ _SHORT_PATHS = {"LOOPBACK": "loop", "PATH_1": "p1", "PATH_2": "p2", "DARK": "dar
 @controller_options
 @output_option
 @watch_option
-@click.option("--abnormal", is_flag=True, help="Leave out HEALTHY nodes.")
+@click.option("--abnormal", is_flag=True, help="Leave out HEALTHY nodes that are not cordoned.")
 def nodes(peer: Peer, output: OutputForm, *, watch: bool, abnormal: bool) -> ExitCode:
     """List the nodes in fabric order.
 
     PATHS has one entry a bundle, as read from the hardware: loop (loopback), p1, p2, dark or ? (unknown). Where
-    another path is wanted, it follows after an arrow: p1>loop.
+    another path is wanted, it follows after an arrow: p1>loop. What an operator laid over a node, cordoned or
+    draining, follows the verdict and says nothing about the node's health.
     """
 
     async def fetch(controller: ControllerConnection) -> pb.ListNodesReply:
         return await controller.call(controller.stub.ListNodes, pb.ListNodesRequest(abnormal_only=abnormal))
 
-    return show(View(fetch, _table), peer, output, watch=watch)
+    return show(View(fetch, lambda reply: nodes_table(reply.nodes)), peer, output, watch=watch)
 
 
-def _table(reply: pb.ListNodesReply) -> Table:
+def nodes_table(nodes: Iterable[pb.Node]) -> Table:
+    """Nodes, one a line."""
     return listing(
         ("NODE", "RACK", "VERDICT", "RING", "AGENT", "PATHS", "REASON"),
         [
             (
                 node.name,
                 node.rack or "-",
-                word(node.verdict),
+                _verdict(node),
                 node.ring or ("spare" if node.spare else "-"),
                 node.agent or "-",
                 _paths(node),
-                node.reason,
+                "; ".join(filter(None, (node.reason, node.overlay_reason))),
             )
-            for node in reply.nodes
+            for node in nodes
         ],
         free=("RACK", "RING", "AGENT", "PATHS", "REASON"),
     )
+
+
+def _verdict(node: pb.Node) -> Text:
+    return word(node.verdict).append(f" {node.overlay}", style="cyan") if node.overlay else word(node.verdict)
 
 
 def _paths(node: pb.Node) -> str:

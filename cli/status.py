@@ -63,6 +63,7 @@ def _table(fabric: pb.Fabric) -> Table:
             ("fabric", f"{fabric.name}: {shape}"),
             ("state", word("degraded" if degraded(fabric) else "fine")),
             ("nodes", _counts(fabric.verdicts)),
+            ("laid over", _counts(fabric.overlays)),
             ("rings", _counts(fabric.ring_states)),
             ("spares", str(fabric.spares)),
             ("dead hops", ", ".join(fabric.dead_hops) or "none"),

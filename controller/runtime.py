@@ -8,6 +8,7 @@ transaction; while it cannot write, everything else goes on from memory.
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 from ringlight.controller.engine.effects import (
@@ -17,6 +18,7 @@ from ringlight.controller.engine.effects import (
     Effect,
     FabricEvent,
     Persist,
+    PlannedChange,
     Publish,
     Refuse,
     SendCircuits,
@@ -24,7 +26,7 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, ReleaseJob, SubmitJob, Tick
+from ringlight.controller.engine.events import Event, OperatorRequest, Tick
 from ringlight.controller.feed import EventFeed
 from ringlight.controller.ports import AgentLink, Clock, LoggedEvent, Store, StoreError
 from ringlight.controller.unwritten import Unwritten
@@ -55,7 +57,7 @@ class Runtime:
         self.observers: list[Callable[[FabricEvent], None]] = []
         self._clock = clock
         self._links: dict[str, AgentLink] = {}
-        self._answers: dict[str, asyncio.Future[None]] = {}
+        self._answers: dict[str, asyncio.Future[PlannedChange]] = {}
         self._requests = count(1)
         self._unwritten = Unwritten(_UNWRITTEN_EVENTS)
         self._answers_due: list[Answer] = []
@@ -85,15 +87,23 @@ class Runtime:
         for effect in self.engine.handle(event, self.now):
             self._carry_out(effect)
 
-    async def submit(self, name: str, *, rings: int, tp: int, min_rings: int, priority: int, pinned: bool) -> None:
-        """Ask for a job and wait until it is on record; raises what the engine answers."""
-        request = self._request_name()
-        await self._ask(request, SubmitJob(request, name, rings, tp, min_rings, priority, pinned))
+    async def ask(self, request: OperatorRequest) -> PlannedChange:
+        """Put an operator's request, under a name of its own, and wait until what it changes is on record.
 
-    async def release(self, name: str) -> None:
-        """Release a job and wait until that is on record; raises what the engine answers."""
-        request = self._request_name()
-        await self._ask(request, ReleaseJob(request, name))
+        Returns:
+            What follows from it.
+
+        Raises:
+            RinglightError: what the engine answers, or that it is not on record.
+        """
+        request = replace(request, request=f"request-{next(self._requests)}")
+        answer: asyncio.Future[PlannedChange] = asyncio.get_running_loop().create_future()
+        self._answers[request.request] = answer
+        try:
+            self.feed(request)
+            return await answer
+        finally:
+            del self._answers[request.request]
 
     async def logged_events(self, after: int, limit: int, subject: str) -> list[LoggedEvent]:
         """The newest `limit` events above a sequence number: from memory when it reaches back so far, else the store.
@@ -111,18 +121,6 @@ class Runtime:
             older = await self.store.events(after=after, limit=limit, subject=subject)
             recent = [event for event in older if event.event.sequence < known] + recent
         return [event for event in recent if subject in ("", event.event.subject)][-limit:]
-
-    def _request_name(self) -> str:
-        return f"request-{next(self._requests)}"
-
-    async def _ask(self, request: str, event: Event) -> None:
-        answer = asyncio.get_running_loop().create_future()
-        self._answers[request] = answer
-        try:
-            self.feed(event)
-            await answer
-        finally:
-            del self._answers[request]
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -156,18 +154,18 @@ class Runtime:
         self._something_to_write.set()
 
     def _answer(self, answer: Answer) -> None:
-        if answer.error is None:
+        if answer.error is None and not answer.dry:
             self._answers_due.append(answer)
             self._something_to_write.set()
         else:
-            self._give(answer.request, answer.error)
+            self._give(answer, answer.error)
 
-    def _give(self, request: str, error: RinglightError | None) -> None:
-        future = self._answers.get(request)
+    def _give(self, answer: Answer, error: RinglightError | None) -> None:
+        future = self._answers.get(answer.request)
         if future is None or future.done():
             return
         if error is None:
-            future.set_result(None)
+            future.set_result(answer.planned)
         else:
             future.set_exception(error)
 
@@ -220,7 +218,7 @@ class Runtime:
             raise
         self._note_trouble(trouble)
         for answer in answers:
-            self._give(answer.request, self._unrecorded(trouble) if trouble else None)
+            self._give(answer, self._unrecorded(trouble) if trouble else None)
         return trouble is None
 
     def _note_trouble(self, trouble: StoreError | None) -> None:

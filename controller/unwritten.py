@@ -7,7 +7,7 @@ there are never more records than names. Events are kept up to a number; beyond 
 from collections import deque
 from collections.abc import Iterable
 
-from ringlight.controller.engine.effects import Persist, StoredJob, StoredRing
+from ringlight.controller.engine.effects import Persist, StoredJob, StoredOverlay, StoredRing
 from ringlight.controller.ports import Batch, LoggedEvent
 
 
@@ -28,6 +28,7 @@ class Unwritten:
         self._released: dict[str, StoredJob] = {}
         self._jobs: dict[str, StoredJob] = {}
         self._rings: dict[str, StoredRing] = {}
+        self._overlays: dict[str, StoredOverlay] = {}
         self._epoch = 0
         self._reserved = 0
 
@@ -41,6 +42,7 @@ class Unwritten:
             else:
                 self._jobs[job.name] = job
         self._rings.update({ring.name: ring for ring in record.rings})
+        self._overlays.update({overlay.node: overlay for overlay in record.overlays})
         self._epoch = max(self._epoch, record.epoch)
         self._reserved = max(self._reserved, record.reserved)
 
@@ -57,6 +59,7 @@ class Unwritten:
         record = Persist(
             (*self._released.values(), *self._jobs.values()),
             tuple(self._rings.values()),
+            tuple(self._overlays.values()),
             epoch=self._epoch,
             reserved=self._reserved,
         )
@@ -73,5 +76,5 @@ class Unwritten:
 
     def _clear(self) -> None:
         self._events.clear()
-        self._released, self._jobs, self._rings = {}, {}, {}
+        self._released, self._jobs, self._rings, self._overlays = {}, {}, {}, {}
         self._epoch = self._reserved = 0

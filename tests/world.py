@@ -6,6 +6,7 @@ would say of them comes back as events. Commands that left the engine are kept, 
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ringlight.controller.engine.effects import (
     Answer,
@@ -22,6 +23,8 @@ from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
+    Cordon,
+    Drain,
     Event,
     FaultCleared,
     FaultReported,
@@ -29,11 +32,14 @@ from ringlight.controller.engine.events import (
     LightReported,
     NodeBeat,
     NodeHello,
+    OperatorRequest,
     ReleaseJob,
+    ResizeJob,
     Restored,
     SessionLost,
     SubmitJob,
     Tick,
+    Uncordon,
 )
 from ringlight.controller.engine.state import RingRecord, RingState
 from ringlight.controller.settings import Settings
@@ -48,12 +54,21 @@ from ringlight.emulator.plant import (
     PlantEvent,
     PowerChanged,
 )
-from ringlight.fabric.circuits import Fault, FaultClass, digest
+from ringlight.fabric.circuits import CircuitTable, Fault, FaultClass, digest
 from ringlight.fabric.inventory import inventory_of
 from ringlight.fabric.outcomes import ApplyCode, BundleCode
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.trace import canonical_cycle
 from ringlight.fabric.wiring import Wiring
+
+
+@dataclass(frozen=True)
+class Unconfirmed:
+    """A planned change that an agent undoes when its time comes."""
+
+    command: SendCircuits
+    due: float
+    former: CircuitTable
 
 
 class World:
@@ -70,6 +85,7 @@ class World:
         self.deaf: set[str] = set()
         self.unwilling: set[str] = set()
         self.unconfirmed: dict[str, str] = {}
+        self.pending: dict[str, Unconfirmed] = {}
         self.epochs: dict[str, int] = {}
         self.applied: dict[str, int] = {}
         self.sessions: dict[str, str] = {}
@@ -99,14 +115,19 @@ class World:
         """A new controller over the same store and hardware; what the old one had not persisted is gone."""
         jobs = {job.name: job for persist in self.persisted for job in persist.jobs}
         rings = {ring.name: ring for persist in self.persisted for ring in persist.rings}
+        overlays = {overlay.node: overlay for persist in self.persisted for overlay in persist.overlays}
         alive = {name: job for name, job in jobs.items() if not job.released}
         epoch = self.engine.state.epoch + 1
         reserved = max((persist.reserved for persist in self.persisted), default=0)
         self.engine = Engine(self.wiring, self.settings)
         self.sessions.clear()
         self.commands.clear()
-        kept = sorted((ring for ring in rings.values() if ring.job in alive), key=lambda ring: ring.name)
-        return self.start(Restored(epoch, reserved, len(self.told), tuple(alive.values()), tuple(kept)))
+        kept = sorted(
+            (ring for ring in rings.values() if ring.job in alive and not ring.released),
+            key=lambda ring: ring.name,
+        )
+        laid = tuple(overlay for overlay in overlays.values() if overlay.overlay)
+        return self.start(Restored(epoch, reserved, len(self.told), tuple(alive.values()), tuple(kept), laid))
 
     def handle(self, event: Event) -> None:
         """Feed an event and everything that follows from it, until nothing more happens at this moment."""
@@ -122,6 +143,7 @@ class World:
                 self._obey(effect)
             case SendConfirm():
                 self.confirms.append(effect)
+                self._confirm(effect)
             case Publish():
                 self.told.append(effect.event)
             case Answer():
@@ -146,6 +168,7 @@ class World:
         end = self.now + seconds
         while self.now < end:
             self.now = min(end, self.now + step)
+            self._revert()
             if self.now >= self._next_beat:
                 self._next_beat += 1.0
                 for name, session in sorted(self.sessions.items()):
@@ -170,7 +193,7 @@ class World:
             light=reading.light,
             faults=tuple(self._judged(fault) for fault in reading.faults),
             applied_generation=self.applied.get(name, 0),
-            unconfirmed=self.unconfirmed.get(name, ""),
+            unconfirmed=self.unconfirmed.get(name) or self._pending_transaction(name),
         )
         hello = {
             "agent": f"agent-{name}",
@@ -186,6 +209,7 @@ class World:
     def hang_up(self, name: str) -> None:
         """The agent of a node is gone; its light stays."""
         self.silent.add(name)
+        self.pending.pop(name, None)  # a restarted agent remembers no unconfirmed change, and writes nothing
         self.handle(SessionLost(self.sessions.pop(name), "crashed"))
 
     def answer(self, command: SendCircuits) -> None:
@@ -206,6 +230,10 @@ class World:
         assert command.generation > self.applied.get(name, 0), "I5"
         assert self.wiring.accepts(position, command.table)
         self.epochs[name], self.applied[name] = command.epoch, command.generation
+        former = self.pending[name].former if name in self.pending else self.plant.table(position)
+        self.pending.pop(name, None)
+        if command.revert_after:
+            self.pending[name] = Unconfirmed(command, self.now + command.revert_after, former)
         results = {}
         for bundle, path in enumerate(command.table):
             before = self.plant.table(position)[bundle]
@@ -217,6 +245,27 @@ class World:
         reading = self.plant.read(position)
         code = ApplyCode.FAILED if BundleCode.STUCK in results.values() else ApplyCode.APPLIED
         self._answer(command, code, results, reading)
+
+    def _confirm(self, confirmation: SendConfirm) -> None:
+        name = confirmation.node
+        pending = self.pending.get(name)
+        if name not in self.silent and pending and pending.command.transaction == confirmation.transaction:
+            del self.pending[name]
+
+    def _pending_transaction(self, name: str) -> str:
+        return self.pending[name].command.transaction if name in self.pending else ""
+
+    def _revert(self) -> None:
+        """Agents undo what nobody confirmed in time, controller or not."""
+        for name in sorted(self.pending):
+            if self.pending[name].due > self.now:
+                continue
+            change = self.pending.pop(name)
+            position = self._position(name)
+            for bundle, path in enumerate(change.former):
+                self._tell(self.plant.select(position, bundle, path))
+            if name in self.sessions and name not in self.silent:
+                self._answer(change.command, ApplyCode.REVERTED, {}, self.plant.read(position))
 
     def _answer(
         self, command: SendCircuits, code: ApplyCode, results: dict[int, BundleCode], reading: NodeReading
@@ -274,6 +323,7 @@ class World:
             self.dial(name)
         else:
             self.silent.add(name)
+            self.pending.pop(name, None)
             if name in self.sessions:
                 self._queue.append(SessionLost(self.sessions.pop(name), "no answer"))
 
@@ -291,6 +341,26 @@ class World:
         self.handle(ReleaseJob(f"release-{name}", name))
         self.settle()
         return self.answers[f"release-{name}"]
+
+    def ask(self, request: OperatorRequest) -> Answer:
+        self.handle(request)
+        self.settle()
+        return self.answers[request.request]
+
+    def resize(self, name: str, rings: int, min_rings: int = 0, *, dry_run: bool = False) -> Answer:
+        return self.ask(ResizeJob(f"resize-{name}", name, rings, min_rings, dry_run=dry_run))
+
+    def cordon(self, *nodes: str, reason: str = "") -> Answer:
+        return self.ask(Cordon("cordon", nodes, reason))
+
+    def uncordon(self, *nodes: str) -> Answer:
+        return self.ask(Uncordon("uncordon", nodes))
+
+    def drain(self, *nodes: str, reason: str = "", force: bool = False, dry_run: bool = False) -> Answer:
+        return self.ask(Drain("drain", nodes, reason, force=force, dry_run=dry_run))
+
+    def overlay(self, name: str) -> str:
+        return self.engine.state.node(name).overlay or ""
 
     def ring(self, name: str) -> RingRecord:
         return self.engine.state.rings[name]

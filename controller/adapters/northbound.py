@@ -1,16 +1,20 @@
 """FabricService: what operators, schedulers and the CLI see and ask, over gRPC. Converts, and decides nothing."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
 import grpc.aio
 
+from ringlight.controller.adapters.northbound_views import changes_to, event_to, job_to, node_to, ring_to
 from ringlight.controller.engine import view
+from ringlight.controller.engine.events import Cordon, Drain, ReleaseJob, ResizeJob, SubmitJob, Uncordon
 from ringlight.controller.engine.explain import explain
-from ringlight.controller.ports import LoggedEvent
+from ringlight.controller.engine.operator import known_job
+from ringlight.controller.engine.state import JobRecord
 from ringlight.controller.runtime import Runtime
-from ringlight.fabric.errors import InvalidError, NotFoundError, RinglightError
+from ringlight.fabric.errors import InvalidError, RinglightError
 from ringlight.protos import status
 from ringlight.protos.v1 import fabric_pb2 as pb
 from ringlight.protos.v1 import fabric_pb2_grpc
@@ -18,6 +22,15 @@ from ringlight.protos.v1 import fabric_pb2_grpc
 _MOST_EVENTS = 10_000
 
 Context = grpc.aio.ServicerContext[Any, Any]
+
+
+@asynccontextmanager
+async def _refusing(context: Context) -> AsyncIterator[None]:
+    """An error of ours ends the call with its status, its message and its hint."""
+    try:
+        yield
+    except RinglightError as error:
+        await status.abort(context, error)
 
 
 class FabricService(fabric_pb2_grpc.FabricServiceServicer):
@@ -50,53 +63,78 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
             invariant_violations=fabric.violations,
             longest_bypass=fabric.longest_bypass,
             store=self._runtime.store_trouble or "ok",
+            overlays=fabric.overlays,
         )
 
     async def ListNodes(self, request: pb.ListNodesRequest, context: Context) -> pb.ListNodesReply:
         """Nodes in fabric order."""
         nodes = view.view_nodes(self._state, self._runtime.now)
-        return pb.ListNodesReply(
-            nodes=[_node(node) for node in nodes if not request.abnormal_only or node.verdict != "HEALTHY"]
-        )
+        if request.abnormal_only:
+            nodes = tuple(node for node in nodes if node.verdict != "HEALTHY" or node.overlay)
+        return pb.ListNodesReply(nodes=[node_to(node) for node in nodes])
 
     async def ListRings(self, request: pb.ListRingsRequest, context: Context) -> pb.ListRingsReply:
         """Rings by job and rank."""
-        if request.job and request.job not in self._state.jobs:
-            await status.abort(context, self._no_job(request.job))
-        return pb.ListRingsReply(rings=[_ring(ring) for ring in view.view_rings(self._state, request.job)])
+        async with _refusing(context):
+            if request.job:
+                self._job(request.job)
+        return pb.ListRingsReply(rings=[ring_to(ring) for ring in view.view_rings(self._state, request.job)])
 
     async def ListJobs(self, request: pb.ListJobsRequest, context: Context) -> pb.ListJobsReply:
         """Jobs by name."""
-        jobs = view.view_jobs(self._state, request.name)
-        if request.name and not jobs:
-            await status.abort(context, self._no_job(request.name))
-        return pb.ListJobsReply(jobs=[_job(job) for job in jobs])
+        async with _refusing(context):
+            if request.name:
+                self._job(request.name)
+        return pb.ListJobsReply(jobs=[job_to(job) for job in view.view_jobs(self._state, request.name)])
 
     async def SubmitJob(self, request: pb.SubmitJobRequest, context: Context) -> pb.Job:
         """Place a job; answered once it is on record."""
-        try:
-            await self._runtime.submit(
-                request.name,
-                rings=request.rings,
-                tp=request.tp,
-                min_rings=request.min_rings,
-                priority=request.priority,
-                pinned=request.pinned,
-            )
-        except RinglightError as error:
-            await status.abort(context, error)
-        return _job(view.view_jobs(self._state, request.name)[0])
+        wanted = SubmitJob(
+            request="",
+            name=request.name,
+            rings=request.rings,
+            tp=request.tp,
+            min_rings=request.min_rings,
+            priority=request.priority,
+            pinned=request.pinned,
+        )
+        async with _refusing(context):
+            await self._runtime.ask(wanted)
+        return job_to(view.view_jobs(self._state, request.name)[0])
 
     async def ReleaseJob(self, request: pb.ReleaseJobRequest, context: Context) -> pb.Job:
         """Dissolve a job; answered once that is on record."""
-        job = self._state.jobs.get(request.name)
-        try:
-            await self._runtime.release(request.name)
-        except RinglightError as error:
-            await status.abort(context, error)
-        if job is None:
-            raise AssertionError("the engine released a job that did not exist")
-        return _job(view.view_job(job))
+        async with _refusing(context):
+            job = self._job(request.name)
+            await self._runtime.ask(ReleaseJob("", request.name))
+        return job_to(view.view_job(job))
+
+    async def ResizeJob(self, request: pb.ResizeJobRequest, context: Context) -> pb.ResizeJobReply:
+        """Give a job another number of rings; answered once that is on record."""
+        wanted = ResizeJob("", request.name, request.rings, request.min_rings, dry_run=request.dry_run)
+        async with _refusing(context):
+            job = self._job(request.name)
+            planned = await self._runtime.ask(wanted)
+        return pb.ResizeJobReply(job=job_to(view.view_job(job)), rings=changes_to(planned), reasons=planned.reasons)
+
+    async def Cordon(self, request: pb.CordonRequest, context: Context) -> pb.CordonReply:
+        """Keep nodes out of every ring that does not have them; answered once that is on record."""
+        async with _refusing(context):
+            await self._runtime.ask(Cordon("", tuple(request.nodes), request.reason))
+        return pb.CordonReply(nodes=self._nodes(request.nodes))
+
+    async def Uncordon(self, request: pb.UncordonRequest, context: Context) -> pb.UncordonReply:
+        """Lift the overlays of nodes; answered once that is on record."""
+        async with _refusing(context):
+            await self._runtime.ask(Uncordon("", tuple(request.nodes)))
+        return pb.UncordonReply(nodes=self._nodes(request.nodes))
+
+    async def Drain(self, request: pb.DrainRequest, context: Context) -> pb.DrainReply:
+        """Take nodes out of their rings and cordon them; answered once that is on record."""
+        wanted = Drain("", tuple(request.nodes), request.reason, force=request.force, dry_run=request.dry_run)
+        async with _refusing(context):
+            planned = await self._runtime.ask(wanted)
+        return pb.DrainReply(nodes=self._nodes(request.nodes), rings=changes_to(planned), reasons=planned.reasons)
 
     async def ListEvents(self, request: pb.ListEventsRequest, context: Context) -> pb.ListEventsReply:
         """The newest events of the log."""
@@ -104,99 +142,31 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         if limit > _MOST_EVENTS:
             hint = "page through them with `after`"
             await status.abort(context, InvalidError(f"at most {_MOST_EVENTS} events at once", hint=hint))
-        try:
+        async with _refusing(context):
             events = await self._runtime.logged_events(request.after, limit, request.subject)
-        except RinglightError as error:
-            await status.abort(context, error)
-        return pb.ListEventsReply(events=[_event(event) for event in events])
+        return pb.ListEventsReply(events=[event_to(event) for event in events])
 
     async def Watch(self, request: pb.WatchRequest, context: Context) -> AsyncIterator[pb.WatchReply]:
         """Events above a sequence number, a marker, then live ones."""
-        with self._runtime.feed_of_events.subscribe() as subscription:
-            until = self._state.sequence
-            try:
+        async with _refusing(context):
+            with self._runtime.feed_of_events.subscribe() as subscription:
+                until = self._state.sequence
                 for event in await self._runtime.logged_events(request.after, until, ""):
                     if event.event.sequence <= until:
-                        yield pb.WatchReply(event=_event(event))
+                        yield pb.WatchReply(event=event_to(event))
                 yield pb.WatchReply(synced=pb.Synced(sequence=until))
                 while True:
-                    yield pb.WatchReply(event=_event(await subscription.get()))
-            except RinglightError as error:
-                await status.abort(context, error)
+                    yield pb.WatchReply(event=event_to(await subscription.get()))
 
     async def Explain(self, request: pb.ExplainRequest, context: Context) -> pb.ExplainReply:
         """Why something is as it is."""
-        try:
+        async with _refusing(context):
             found = explain(self._state, request.subject)
-        except RinglightError as error:
-            await status.abort(context, error)
         return pb.ExplainReply(subject=found.subject, kind=found.kind, summary=found.summary, reasons=found.reasons)
 
-    def _no_job(self, name: str) -> NotFoundError:
-        known = ", ".join(sorted(self._state.jobs)) or "none"
-        return NotFoundError(f"no job {name!r}", hint=f"jobs: {known}")
+    def _job(self, name: str) -> JobRecord:
+        return known_job(self._state, name)
 
-
-def _node(node: view.NodeView) -> pb.Node:
-    return pb.Node(
-        name=node.name,
-        position=node.position,
-        rack=node.rack,
-        verdict=node.verdict,
-        reason=node.reason,
-        agent=node.agent,
-        ring=node.ring,
-        paths=[path.name for path in node.observed],
-        desired=[path.name for path in node.desired],
-        faults=[
-            pb.NodeFault(
-                id=fault.id,
-                component=fault.component,
-                fault_class=fault.fault_class.name,
-                code=fault.code,
-                text=fault.text,
-            )
-            for fault in node.faults
-        ],
-        generation=node.generation,
-        spare=node.spare,
-    )
-
-
-def _ring(ring: view.RingView) -> pb.Ring:
-    return pb.Ring(
-        name=ring.name,
-        job=ring.job,
-        state=ring.state.value,
-        nodes=ring.nodes,
-        gpus=ring.gpus,
-        cause=ring.cause,
-        generation=ring.generation,
-    )
-
-
-def _job(job: view.JobView) -> pb.Job:
-    return pb.Job(
-        name=job.name,
-        rings=job.rings,
-        tp=job.tp,
-        min_rings=job.min_rings,
-        priority=job.priority,
-        pinned=job.pinned,
-        state=job.state,
-        active=job.active,
-        generation=job.generation,
-        reason=job.reason,
-    )
-
-
-def _event(logged: LoggedEvent) -> pb.Event:
-    event = logged.event
-    return pb.Event(
-        sequence=event.sequence,
-        time=logged.time,
-        kind=event.kind,
-        subject=event.subject,
-        text=event.text,
-        data=event.data,
-    )
+    def _nodes(self, names: Iterable[str]) -> list[pb.Node]:
+        wanted = set(names)
+        return [node_to(node) for node in view.view_nodes(self._state, self._runtime.now) if node.name in wanted]

@@ -1,8 +1,8 @@
 """The embedded store: one SQLite file in WAL mode, held by one controller at a time.
 
 Every call runs in a thread of its own, so that a slow disk never holds up the event loop. Writes are fully
-synchronous: the epoch and reserved generations are what fencing rests on. The format has a version; a file of a later
-one is refused instead of guessed at.
+synchronous: the epoch and reserved generations are what fencing rests on. The format has a version: a file of an
+earlier one is brought up to date when it is opened, one of a later format is refused instead of guessed at.
 """
 
 import asyncio
@@ -14,16 +14,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredRing
+from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredOverlay, StoredRing
 from ringlight.controller.engine.events import Restored
 from ringlight.controller.ports import Batch, LoggedEvent, StoreError
 
-FORMAT = 1
 FILE_NAME = "controller.sqlite"
 _LOST_EVENTS = 10_000  # numbers left out after a crash: those above the last on file may have been told to watchers
 _PRUNE_EVERY = 1_000  # events between two prunings of the log
 
-_SCHEMA = """
+# What brings a file from each format to the next; a new file takes all of it. Steps that were released never change.
+_STEPS = (
+    """
 CREATE TABLE term (epoch INTEGER NOT NULL, reserved INTEGER NOT NULL, closed INTEGER NOT NULL);
 INSERT INTO term VALUES (0, 0, 1);
 CREATE TABLE jobs (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
@@ -34,7 +35,12 @@ CREATE TABLE events (
     data TEXT NOT NULL
 );
 CREATE INDEX events_by_subject ON events (subject, sequence);
-"""
+""",
+    """
+CREATE TABLE overlays (node TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+""",
+)
+FORMAT = len(_STEPS)
 
 _T = TypeVar("_T")
 
@@ -90,15 +96,16 @@ class SqliteStore:
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-        elif version != FORMAT:
+        if not 0 <= version <= FORMAT:
             raise StoreError(
-                f"{self._path} has format {version}, this release knows format {FORMAT}",
+                f"{self._path} has format {version}, this release knows formats up to {FORMAT}",
                 hint="run the release that wrote it, or move the file away: valid rings keep their light either way",
             )
+        for step in _STEPS[version:]:
+            for statement in step.split(";"):
+                connection.execute(statement)
+        if version < FORMAT:
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
 
     def _restored(self, connection: sqlite3.Connection) -> Restored:
         epoch, reserved, closed = connection.execute("SELECT epoch, reserved, closed FROM term").fetchone()
@@ -108,7 +115,10 @@ class SqliteStore:
         jobs = [StoredJob(**json.loads(record)) for (record,) in connection.execute("SELECT record FROM jobs")]
         rings = [json.loads(record) for (record,) in connection.execute("SELECT record FROM rings")]
         restored = [StoredRing(**{**ring, "chain": tuple(ring["chain"])}) for ring in rings]
-        return Restored(epoch + 1, reserved, sequence, tuple(jobs), tuple(sorted(restored, key=_rank)))
+        laid = connection.execute("SELECT record FROM overlays ORDER BY node")
+        overlays = [StoredOverlay(**json.loads(record)) for (record,) in laid]
+        rank_order = tuple(sorted(restored, key=_rank))
+        return Restored(epoch + 1, reserved, sequence, tuple(jobs), rank_order, tuple(overlays))
 
     def _write(self, batch: Batch) -> None:
         connection = self._opened()
@@ -187,8 +197,17 @@ def _apply(connection: sqlite3.Connection, persist: Persist) -> None:
         else:
             connection.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?)", (job.name, json.dumps(asdict(job))))
     for ring in persist.rings:
-        record = json.dumps(asdict(ring))
-        connection.execute("INSERT OR REPLACE INTO rings VALUES (?, ?, ?)", (ring.name, ring.job, record))
+        if ring.released:
+            connection.execute("DELETE FROM rings WHERE name = ?", (ring.name,))
+        else:
+            record = json.dumps(asdict(ring))
+            connection.execute("INSERT OR REPLACE INTO rings VALUES (?, ?, ?)", (ring.name, ring.job, record))
+    for overlay in persist.overlays:
+        if overlay.overlay:
+            record = json.dumps(asdict(overlay))
+            connection.execute("INSERT OR REPLACE INTO overlays VALUES (?, ?)", (overlay.node, record))
+        else:
+            connection.execute("DELETE FROM overlays WHERE node = ?", (overlay.node,))
     if persist.epoch:
         connection.execute("UPDATE term SET epoch = max(epoch, ?)", (persist.epoch,))
     if persist.reserved:

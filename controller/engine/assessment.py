@@ -6,7 +6,7 @@ brings the next judgement.
 
 from collections.abc import Mapping
 
-from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State
+from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, RingState, State
 from ringlight.controller.health.hops import EndEvidence, HopState, judge_hop
 from ringlight.controller.health.verdicts import (
     Evidence,
@@ -177,6 +177,8 @@ def damage(state: State, ring: RingRecord) -> str:
     for node in state.chain_nodes(ring):
         if node.verdict is Verdict.FAILED:
             return f"{node.name} failed: {node.judgement.reason}"
+        if node.overlay is Overlay.DRAINING:
+            return f"{node.name} is being drained"
     for hop in ring.hops:
         if hop.key in state.dead_hops:
             return f"hop {state.wiring.hop_name(hop.key)} is dark"
@@ -190,12 +192,22 @@ def damage(state: State, ring: RingRecord) -> str:
 
 def is_usable(state: State, node: NodeRecord, now: float) -> bool:
     """Whether a node may be given to a ring it is not in already."""
-    return node.verdict is Verdict.HEALTHY and is_commandable(state, node, now) and not node.carries_foreign_light
+    return (
+        node.verdict is Verdict.HEALTHY
+        and node.overlay is None
+        and is_commandable(state, node, now)
+        and not node.carries_foreign_light
+    )
 
 
 def may_stay(state: State, node: NodeRecord, now: float) -> bool:
-    """Whether a ring that is laid anew may keep a node it has: one that is only degraded as well."""
-    return node.usable or (node.verdict is Verdict.DEGRADED and is_commandable(state, node, now))
+    """Whether a node that no other ring may take can serve its own when that is laid anew: degraded, or cordoned."""
+    return (
+        node.verdict in (Verdict.HEALTHY, Verdict.DEGRADED)
+        and node.overlay is not Overlay.DRAINING
+        and is_commandable(state, node, now)
+        and not node.carries_foreign_light
+    )
 
 
 def is_commandable(state: State, node: NodeRecord, now: float) -> bool:

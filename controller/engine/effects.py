@@ -80,10 +80,31 @@ class StoredRing:
     cause: str
     generation: int
 
+    @property
+    def released(self) -> bool:
+        """It is over: a store forgets it."""
+        return self.state == "RELEASED"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOverlay:
+    """What an operator laid over a node; an empty `overlay` means that it was lifted.
+
+    Attributes:
+        leaving: the ring whose planned change takes the node out of it, until that is proven.
+        forced: a drain that may cost a ring.
+    """
+
+    node: str
+    overlay: str
+    reason: str = ""
+    leaving: str = ""
+    forced: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Keep this. Records replace former ones of the same name.
+    """Keep this. Records replace former ones of the same name; those of what was released or lifted are forgotten.
 
     Attributes:
         epoch: raise the stored epoch to this; 0 leaves it.
@@ -92,6 +113,7 @@ class Persist:
 
     jobs: tuple[StoredJob, ...] = ()
     rings: tuple[StoredRing, ...] = ()
+    overlays: tuple[StoredOverlay, ...] = ()
     epoch: int = 0
     reserved: int = 0
 
@@ -130,11 +152,35 @@ class WakeAt:
 
 
 @dataclass(frozen=True, slots=True)
+class RingChange:
+    """What becomes of one ring: the nodes of its former and its new chain. Without a new one it waits, or is over."""
+
+    ring: str
+    former: tuple[str, ...]
+    chain: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """What follows from an operator's request: the rings that change, by job and rank, and the reasons in words."""
+
+    rings: tuple[RingChange, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to an operator's request, given once everything before it is persisted."""
+    """The answer to an operator's request, given once everything before it is persisted.
+
+    Attributes:
+        planned: what follows from it.
+        dry: nothing was changed, so there is nothing to wait for.
+    """
 
     request: str
     error: RinglightError | None = None
+    planned: PlannedChange = PlannedChange()
+    dry: bool = False
 
 
 Effect = Admit | Refuse | Close | SendCircuits | SendConfirm | Persist | Publish | WakeAt | Answer

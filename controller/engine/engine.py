@@ -11,6 +11,7 @@ a node that FAILED sets off a plan, and only one that restores its ring with nod
 from dataclasses import replace
 
 from ringlight.controller.engine.assessment import assess_hops, assess_node, damage, is_usable, note_light
+from ringlight.controller.engine.drain import without_drains
 from ringlight.controller.engine.effects import (
     Admit,
     Answer,
@@ -32,16 +33,15 @@ from ringlight.controller.engine.events import (
     Heartbeat,
     LightReported,
     NodeBeat,
-    ReleaseJob,
     Restored,
     SessionLost,
-    SubmitJob,
     Tick,
 )
 from ringlight.controller.engine.invariants import Footing, check
-from ringlight.controller.engine.operator import release, submit
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
-from ringlight.controller.engine.repair import Change, apply_plan, dissolve, plan_job, restand
+from ringlight.controller.engine.proposals import offer, plan_job, put_back, take_up
+from ringlight.controller.engine.repair import Change, apply_plan
+from ringlight.controller.engine.requests import carry_out
 from ringlight.controller.engine.restore import restore
 from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingState, State, stored_ring
@@ -86,6 +86,7 @@ class Engine:
         state = self.state
         change = Change(state.generation + 1)
         self._take(event, change, now)
+        change.planned = False  # whatever else is due in this step is a repair
         for kind, name in list(state.agenda.due(now)):
             self._take_topic(kind, name, change, now)
         self._judge_nodes(now)
@@ -132,12 +133,10 @@ class Engine:
             case Applied():
                 if node := self._speaker(event.session, event.node, now):
                     take_answer(state, node, event, now)
-            case SubmitJob():
-                submit(state, event, change, now)
-            case ReleaseJob():
-                release(state, event, change, now)
             case Tick():
                 pass
+            case _:
+                carry_out(state, event, change, now)
 
     def _speaker(self, session: str, name: str, now: float) -> NodeRecord | None:
         """The node a message is about, marked as heard; None when the session has ended or does not serve it."""
@@ -197,7 +196,7 @@ class Engine:
             node = state.nodes[position]
             assess_node(state, node, now)
             was_usable, node.usable = node.usable, is_usable(state, node, now)
-            state.planner.order.set_usable(position, usable=node.usable)
+            offer(state, node, now)
             state.capacity_grew |= node.usable and not was_usable
             if node.ring:
                 state.dirty_rings.add(node.ring)
@@ -245,7 +244,7 @@ class Engine:
         due = [job for job in self._jobs_to_plan(damaged_jobs) if self._may_plan(job, now)]
         if state.open:
             for job in due:
-                dissolve(state, job)
+                take_up(state, job)
         for job in due:
             self._plan_job(job, change, now, damaged=job.name in damaged_jobs)
         state.capacity_grew = False
@@ -274,12 +273,14 @@ class Engine:
         """Plan one job, and make the plan what is wanted."""
         state = self.state
         job.planned_at = now
-        dissolve(state, job)
+        take_up(state, job)
         plan = plan_job(state, job, now)
-        if not state.open and plan.rings < sum(bool(ring.chain) for ring in job.rings):
-            restand(state, job)
-            state.postponed.add(job.name)
-            return
+        if plan.rings < sum(bool(ring.chain) for ring in job.rings):
+            if not state.open:
+                put_back(state, job, now)
+                state.postponed.add(job.name)
+                return
+            plan = without_drains(state, job, plan, now)
         state.postponed.discard(job.name)
         if damaged or plan.placed:
             apply_plan(state, job, plan, change, now)

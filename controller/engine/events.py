@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ringlight.controller.engine.effects import StoredJob, StoredRing
+from ringlight.controller.engine.effects import StoredJob, StoredOverlay, StoredRing
 from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
 from ringlight.fabric.inventory import Inventory
 from ringlight.fabric.outcomes import ApplyCode, BundleCode
@@ -19,6 +19,7 @@ class Restored:
         sequence: of the newest event in the log.
         jobs: every job that is not released.
         rings: their rings.
+        overlays: what operators laid over nodes.
     """
 
     epoch: int
@@ -26,6 +27,7 @@ class Restored:
     sequence: int = 0
     jobs: tuple[StoredJob, ...] = ()
     rings: tuple[StoredRing, ...] = ()
+    overlays: tuple[StoredOverlay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,56 @@ class ReleaseJob:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class ResizeJob:
+    """The job wants another number of rings.
+
+    Attributes:
+        min_rings: fewer are useless to the job; 0 leaves the former minimum, or lowers it to `rings`.
+        dry_run: answer what would follow, and change nothing.
+    """
+
+    request: str
+    name: str
+    rings: int
+    min_rings: int = 0
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cordon:
+    """No ring may take these nodes any more; rings they are in stay."""
+
+    request: str
+    nodes: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Uncordon:
+    """Rings may take these nodes again, as far as their verdicts allow."""
+
+    request: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Take these nodes out of their rings, and cordon them.
+
+    Attributes:
+        force: go ahead even if it costs a ring.
+        dry_run: answer what would follow, and change nothing.
+    """
+
+    request: str
+    nodes: tuple[str, ...]
+    reason: str = ""
+    force: bool = False
+    dry_run: bool = False
+
+
+OperatorRequest = SubmitJob | ReleaseJob | ResizeJob | Cordon | Uncordon | Drain
 Event = (
     Restored
     | AgentHello
@@ -171,6 +223,5 @@ Event = (
     | LightReported
     | Applied
     | Tick
-    | SubmitJob
-    | ReleaseJob
+    | OperatorRequest
 )

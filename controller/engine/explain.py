@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ringlight.controller.engine.effects import FabricEvent
+from ringlight.controller.engine.overlays import described
 from ringlight.controller.engine.state import NodeRecord, RingRecord, State
 from ringlight.controller.engine.view import view_job
 from ringlight.fabric.errors import NotFoundError
@@ -55,6 +56,10 @@ def _of_node(node: NodeRecord) -> str:
     place = f"in ring {node.ring}" if node.ring else "in no ring"
     agent = "its agent has a session" if node.session else "its agent has no session"
     text = f"{node.verdict}: {node.judgement.reason}; {place}; {agent}"
+    if node.overlay is not None:
+        text += f"; {described(node)}"
+    if node.leaving:
+        text += f"; leaves {node.leaving} as soon as that is proven without it"
     if node.dark_since:
         ports = ", ".join(f"b{bundle} {path.name}" for bundle, path in sorted(node.dark_since))
         text += f"; no light at {ports}"

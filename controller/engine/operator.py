@@ -1,37 +1,38 @@
-"""Requests from people and schedulers: submit a job, release it. Each is answered, with an error if it is refused."""
+"""A job's beginning and end: submit it, release it."""
 
 import re
 
-from ringlight.controller.engine.effects import Answer, Persist
+from ringlight.controller.engine.commitment import let_go
+from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import ReleaseJob, SubmitJob
-from ringlight.controller.engine.repair import Change, apply_plan, plan_job, want_tables
+from ringlight.controller.engine.proposals import plan_job
+from ringlight.controller.engine.repair import Change, apply_plan, want_tables
 from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State, stored_job
-from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError, RinglightError
+from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 def submit(state: State, request: SubmitJob, change: Change, now: float) -> None:
-    """Place a new job, or refuse it and change nothing."""
-    try:
-        job = _new_job(state, request)
-        plan = plan_job(state, job, now)
-        if plan.rings < job.min_rings:
-            raise InvalidError(
-                f"job {job.name!r} does not fit: it needs {job.min_rings} rings of {job.tp} GPUs, "
-                f"and only {plan.rings} can be placed now",
-                hint=_why_no_more(state, plan.rings),
-            )
-    except RinglightError as error:
-        state.emit(Answer(request.request, error))
-        return
+    """Place a new job, or refuse it and change nothing.
+
+    Raises:
+        RinglightError: it can never be, exists already, or does not fit now.
+    """
+    job = _new_job(state, request)
+    plan = plan_job(state, job, now)
+    if plan.rings < job.min_rings:
+        raise InvalidError(
+            f"job {job.name!r} does not fit: it needs {job.min_rings} rings of {job.tp} GPUs, "
+            f"and only {plan.rings} can be placed now",
+            hint=why_no_more(state, plan.rings),
+        )
     job.planned_at = now
     state.jobs[job.name] = job
     state.rings.update({ring.name: ring for ring in job.rings})
     state.tell("job-submitted", job.name, f"{job.rings_wanted} rings of {job.tp} GPUs, priority {job.priority}")
     apply_plan(state, job, plan, change, now)
     state.emit(Persist(jobs=(stored_job(job),)))
-    state.emit(Answer(request.request))
 
 
 def _new_job(state: State, request: SubmitJob) -> JobRecord:
@@ -68,7 +69,8 @@ def _new_job(state: State, request: SubmitJob) -> JobRecord:
     return job
 
 
-def _why_no_more(state: State, rings: int) -> str:
+def why_no_more(state: State, rings: int) -> str:
+    """What to do when only so many rings can be had."""
     absent = sum(not node.session for node in state.nodes)
     if absent:
         return f"{absent} of {state.wiring.size} nodes have no agent yet: wait for them, or see `ringlight nodes`"
@@ -78,26 +80,45 @@ def _why_no_more(state: State, rings: int) -> str:
 
 
 def release(state: State, request: ReleaseJob, change: Change, now: float) -> None:
-    """Dissolve a job: its nodes go back to loopback and are spares at once."""
-    job = state.jobs.pop(request.name, None)
-    if job is None:
-        known = ", ".join(sorted(state.jobs)) or "none"
-        state.emit(Answer(request.request, NotFoundError(f"no job {request.name!r}", hint=f"jobs: {known}")))
-        return
+    """Dissolve a job: its nodes go back to loopback and are spares at once.
+
+    Raises:
+        NotFoundError: there is no such job.
+    """
+    job = known_job(state, request.name)
+    del state.jobs[job.name]
     freed: set[int] = set()
-    state.capacity_grew = True
     for ring in job.rings:
-        freed.update(ring.chain)
-        state.lift(ring)
-        state.damaged.discard(ring.name)
-        del state.rings[ring.name]
-        for node in state.chain_nodes(ring):
-            node.ring = ""
-        state.enter(ring, RingState.RELEASED)
-        ring.cause = "job released"
-        state.tell("ring-released", ring.name, "its job is over")
+        freed |= dissolve(state, ring, "its job is over")
     job.released = True
     want_tables(state, freed, change, now)
     state.tell("job-released", job.name, f"{len(freed)} nodes are free")
     state.emit(Persist(jobs=(stored_job(job),)))
-    state.emit(Answer(request.request))
+
+
+def known_job(state: State, name: str) -> JobRecord:
+    """A job by name.
+
+    Raises:
+        NotFoundError: there is no such job.
+    """
+    job = state.jobs.get(name)
+    if job is None:
+        known = ", ".join(sorted(state.jobs)) or "none"
+        raise NotFoundError(f"no job {name!r}", hint=f"jobs: {known}")
+    return job
+
+
+def dissolve(state: State, ring: RingRecord, why: str) -> set[int]:
+    """End a ring; the positions that it leaves, whose tables are to be derived anew."""
+    state.capacity_grew = True
+    state.lift(ring)
+    state.damaged.discard(ring.name)
+    del state.rings[ring.name]
+    for node in state.chain_nodes(ring):
+        node.ring = ""
+    state.enter(ring, RingState.RELEASED)
+    let_go(state, ring.job)
+    ring.cause = why
+    state.tell("ring-released", ring.name, why)
+    return set(ring.chain)

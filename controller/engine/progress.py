@@ -5,7 +5,8 @@ that does not answer, or a hop that stays dark, is new evidence: the ring is dam
 """
 
 from ringlight.controller.engine.assessment import kill_hop, note_light
-from ringlight.controller.engine.effects import Persist, SendConfirm
+from ringlight.controller.engine.commitment import commit, confirm_idle
+from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import Applied
 from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_ring
 from ringlight.fabric.circuits import Fault, FaultClass
@@ -25,6 +26,8 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
     node.observed = answer.circuits or node.observed
     note_light(state, node, answer.light, now)
     if answer.code is ApplyCode.REVERTED:
+        node.unconfirmed = False
+        state.agenda.put(("park", node.name), now)
         state.tell("reverted", node.name, f"returned to its former circuits: {answer.transaction} was not confirmed")
     if answer.generation != node.generation:
         return
@@ -38,6 +41,7 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
     if node.unanswered:
         # No bundle is to blame, so another command at once would only fail again.
         state.tell("no-answer", node.name, f"could not carry out generation {node.generation}: {answer.reason}")
+    confirm_idle(state, node)
     _learn_findings(state, node, answer, now)
 
 
@@ -106,10 +110,7 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
     ring.established = True
     ring.deadline = None
     ring.broken_at = None
-    if ring.planned:
-        ring.planned = False
-        for node in state.chain_nodes(ring):
-            confirm(state, node)
+    commit(state, ring)
     data = {"generation": str(ring.generation)}
     if ring.answered_at:
         data |= {
@@ -121,11 +122,6 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
     ring.answered_at = 0.0
     state.emit(Persist(rings=(stored_ring(state.wiring, ring),)))
     state.tell("ring-active", ring.name, f"light proven on {len(ring.hops)} hops", **data)
-
-
-def confirm(state: State, node: NodeRecord) -> None:
-    """Tell a node that its last change is proven, so that its agent does not undo it."""
-    state.emit(SendConfirm(node.session, node.name, state.epoch, node.transaction))
 
 
 def time_out(state: State, ring: RingRecord, now: float) -> None:

@@ -1,26 +1,33 @@
-"""From verdicts to new rings: states the planning problem, and turns its answer into wanted tables and commands.
+"""From a plan to new rings: gives rings their chains, and turns them into wanted tables and commands.
 
 Everything is computed from what is wanted now, changes in flight included, so a second fault during a repair simply
 plans again from there; agents take the higher generation. Only nodes whose wanted table changes, or that are not
 where they should be, get a command.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ringlight.controller.engine.assessment import damage, is_usable, may_stay
+from ringlight.controller.engine.assessment import damage
+from ringlight.controller.engine.commitment import join, leave, leaving, let_go
 from ringlight.controller.engine.effects import SendCircuits
+from ringlight.controller.engine.proposals import offer
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingRecord, RingState, State
 from ringlight.controller.planning.order import Chain
-from ringlight.controller.planning.planner import RingPlan, RingRequest
+from ringlight.controller.planning.planner import RingPlan
 from ringlight.fabric.rings import chain_tables
 
 
 @dataclass(slots=True)
 class Change:
-    """One version of the wanted state under construction: which rings change, and the commands that follow."""
+    """One version of the wanted state under construction: which rings change, and the commands that follow.
+
+    Attributes:
+        planned: nothing is broken: rings that carry light are changed commit-confirmed.
+    """
 
     generation: int
+    planned: bool = False
     rings: list[RingRecord] = field(default_factory=list)
     commands: list[SendCircuits] = field(default_factory=list)
 
@@ -30,84 +37,62 @@ class Change:
         return f"g{self.generation}"
 
 
-def dissolve(state: State, job: JobRecord) -> None:
-    """Let the damaged rings of a job lie nowhere: what is left of them is there for whoever is planned next."""
-    for ring in job.rings:
-        if ring.name in state.damaged:
-            state.lift(ring)
-
-
-def restand(state: State, job: JobRecord) -> None:
-    """Let the dissolved rings of a job stand again where they were, since no plan was made."""
-    for ring in job.rings:
-        if ring.name in state.damaged and ring.chain:
-            state.lay(ring, ring.chain)
-
-
-def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
-    """The best rings for a job, given all others as they are. Changes nothing.
-
-    While agents are still dialling in, rings that work are never moved: a better spare may only not have spoken yet.
-    """
-    order = state.planner.order
-    broken = [ring for ring in job.rings if ring.name in state.damaged and ring.chain]
-    own = {node.position for ring in job.rings for node in state.chain_nodes(ring) if not node.usable}
-    own = {position for position in own if may_stay(state, state.nodes[position], now)}
-    request = RingRequest(
-        job=job.name,
-        nodes=job.tp // state.wiring.spec.gpus,
-        rings=job.rings_wanted,
-        broken=tuple(ring.chain for ring in broken),
-        pinned=job.pinned or not state.open,
-    )
-    for position in sorted(own):
-        order.set_usable(position, usable=True)
-    while True:
-        plan = state.planner.plan(request)
-        mistaken = _no_longer_usable(state, plan, own, now)
-        if not mistaken:
-            break
-        for position in mistaken:
-            order.set_usable(position, usable=False)
-    for position in sorted(own):
-        order.set_usable(position, usable=False)
-    return plan
-
-
-def _no_longer_usable(state: State, plan: RingPlan, own: set[int], now: float) -> list[int]:
-    """Nodes of a plan that became unusable just now, by time alone: nobody has judged them since."""
-    chosen = {position for placement in plan.placed for position in placement.chain} - own
-    return [position for position in sorted(chosen) if not is_usable(state, state.nodes[position], now)]
-
-
 def apply_plan(state: State, job: JobRecord, plan: RingPlan, change: Change, now: float) -> None:
     """Give the job's rings their new chains, and note every wanted table that follows from it."""
-    moved = {ring.name for ring in plan.moved}
-    uprooted = [ring for ring in job.rings if ring.name in moved or ring.name in state.damaged or not ring.chain]
-    causes = {
-        ring.name: "moved to make room for another ring" if ring.name in moved else damage(state, ring) or ring.cause
-        for ring in uprooted
-    }
-    reasons = {placement.chain: placement.reasons for placement in plan.placed}
-    for ring in uprooted:
-        _note_evidence(state, ring, now)
-    affected = {position for ring in uprooted for position in ring.chain}
+    uprooted = _uprooted(state, job, plan)
+    _note_causes(state, uprooted, plan, change, now)
+    members = {position: ring for ring in uprooted for position in ring.chain}
+    affected = members.keys() | {node.position for node in leaving(state, job.name)}
     for ring in uprooted:
         state.lift(ring)
         state.damaged.discard(ring.name)
         for node in state.chain_nodes(ring):
             if node.ring == ring.name:  # a job planned before may have taken it already
                 node.ring = ""
+    reasons = {placement.chain: placement.reasons for placement in plan.placed}
     for ring, chain in _assign(uprooted, tuple(reasons)):
         if not chain and ring.state is RingState.BROKEN and not ring.chain:
             continue  # it waited before, and goes on waiting
-        _rechain(state, ring, chain, causes[ring.name], now)
+        _rechain(state, ring, chain, change, now)
         affected.update(chain)
         if chain or ring.generation:
             ring.generation = change.generation
         change.rings.append(ring)
         _tell_plan(state, ring, (*reasons.get(chain, ()), *plan.reasons))
+    for position in sorted(affected):
+        offer(state, state.nodes[position], now)
+    if change.planned:
+        _note_leavers(state, members)
     want_tables(state, affected, change, now)
+    let_go(state, job.name)
+
+
+def _note_causes(state: State, uprooted: Sequence[RingRecord], plan: RingPlan, change: Change, now: float) -> None:
+    """Why each ring changes, and since when it is broken, before its chain is changed."""
+    moved = {ring.name for ring in plan.moved}
+    for ring in uprooted:
+        made_room = ring.name in moved
+        ring.cause = "moved to make room for another ring" if made_room else damage(state, ring) or ring.cause
+        if not change.planned:
+            _note_evidence(state, ring, now)
+
+
+def _note_leavers(state: State, members: Mapping[int, RingRecord]) -> None:
+    """Former members that no ring took are the way back of their rings, until those are proven."""
+    for position, ring in members.items():
+        node = state.nodes[position]
+        if ring.chain and not node.ring:
+            leave(state, node, ring)
+
+
+def new_chains(state: State, job: JobRecord, plan: RingPlan) -> list[tuple[RingRecord, Chain]]:
+    """The rings of a job that a plan does not leave as they are, and the chains they get; an empty one is to wait."""
+    return _assign(_uprooted(state, job, plan), tuple(placement.chain for placement in plan.placed))
+
+
+def _uprooted(state: State, job: JobRecord, plan: RingPlan) -> list[RingRecord]:
+    moved = {ring.name for ring in plan.moved}
+    return [ring for ring in job.rings if ring.name in moved or ring.name in state.damaged or not ring.chain]
 
 
 def _assign(rings: Sequence[RingRecord], placed: Sequence[Chain]) -> list[tuple[RingRecord, Chain]]:
@@ -130,17 +115,17 @@ def _note_evidence(state: State, ring: RingRecord, now: float) -> None:
         ring.broken_at = min(lost, default=now)
 
 
-def _rechain(state: State, ring: RingRecord, chain: Chain, cause: str, now: float) -> None:
-    ring.planned = ring.planned and not ring.established
+def _rechain(state: State, ring: RingRecord, chain: Chain, change: Change, now: float) -> None:
+    # There is nothing good to go back to from a repair that is not proven yet.
+    ring.planned = change.planned if ring.established else ring.planned
     ring.established = False
-    ring.cause = cause
     state.lay(ring, chain)
     state.dirty_rings.add(ring.name)
     ring.sent_at = now
     ring.deadline = None
     state.enter(ring, RingState.SWITCHING if chain else RingState.BROKEN)
     for node in state.chain_nodes(ring):
-        node.ring = ring.name
+        join(state, node, ring)
 
 
 def _tell_plan(state: State, ring: RingRecord, reasons: Sequence[str]) -> None:
@@ -177,8 +162,9 @@ def command(state: State, node: NodeRecord, change: Change, now: float) -> None:
     node.drift = 0
     if node.session:
         state.owing.add(node.position)
-        ring = state.rings.get(node.ring)
+        ring = state.rings.get(node.ring or node.leaving)
         revert_after = state.settings.change.revert_after if ring is not None and ring.planned else 0.0
+        node.unconfirmed = revert_after > 0
         change.commands.append(
             SendCircuits(
                 node.session,

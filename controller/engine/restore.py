@@ -5,9 +5,11 @@ was ACTIVE is verified again; one that was caught in the middle of a change has 
 turn out complete, and is planned anew otherwise.
 """
 
-from ringlight.controller.engine.effects import StoredRing
+from ringlight.controller.engine.commitment import leave
+from ringlight.controller.engine.effects import StoredOverlay, StoredRing
 from ringlight.controller.engine.events import Restored
-from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State
+from ringlight.controller.engine.overlays import end_drain
+from ringlight.controller.engine.state import JobRecord, Overlay, RingRecord, RingState, State
 from ringlight.fabric.errors import RinglightError
 from ringlight.fabric.rings import chain_tables
 
@@ -26,6 +28,8 @@ def restore(state: State, event: Restored, now: float) -> None:
     for ring in event.rings:
         if ring.job in state.jobs:
             _restore_ring(state, ring, now)
+    for overlay in event.overlays:
+        _restore_overlay(state, overlay)
     state.agenda.put(("start", ""), now + state.settings.health.start_grace)
     state.dirty_nodes.update(range(state.wiring.size))
     state.tell("controller-started", state.wiring.spec.name, f"epoch {state.epoch}", epoch=str(state.epoch))
@@ -38,6 +42,7 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
     try:
         chain = tuple(state.wiring.position(name) for name in stored.chain)
         tables = chain_tables(state.wiring, chain)
+        state.lay(ring, chain)
     except RinglightError as error:
         state.enter(ring, RingState.BROKEN)
         ring.cause = f"its former chain is not possible in this fabric file: {error}"
@@ -45,7 +50,6 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
     if not chain:
         state.enter(ring, RingState.BROKEN)
         return
-    state.lay(ring, chain)
     for node in state.chain_nodes(ring):
         node.ring = ring.name
         node.desired = tables[node.position]
@@ -55,3 +59,22 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
     if not ring.established:
         ring.deadline = now + state.settings.health.start_grace
         state.agenda.put(("ring", ring.name), ring.deadline)
+
+
+def _restore_overlay(state: State, stored: StoredOverlay) -> None:
+    """A drain that was cut off goes on: its ring may still call the node back, until the new chain is proven."""
+    if not state.wiring.has_node(stored.node):
+        return  # it is in the fabric file no more
+    node = state.node(stored.node)
+    state.cover(node, Overlay(stored.overlay))
+    node.overlay_reason = stored.reason
+    node.drain_forced = stored.forced
+    ring = state.rings.get(stored.leaving)
+    if node.overlay is not Overlay.DRAINING or node.ring:
+        return
+    job = state.jobs.get(ring.job) if ring is not None else None
+    if ring is not None and job is not None and any(other.chain and not other.established for other in job.rings):
+        ring.planned = not ring.established
+        leave(state, node, ring)
+    else:
+        end_drain(state, node)

@@ -6,9 +6,9 @@ neighbours see. The first hello after a start changes no circuit (I6).
 
 from ringlight.controller.engine.admission import check_hello
 from ringlight.controller.engine.assessment import note_light
+from ringlight.controller.engine.commitment import confirm
 from ringlight.controller.engine.effects import Admit, Close, Persist, Refuse
 from ringlight.controller.engine.events import AgentHello, NodeHello
-from ringlight.controller.engine.progress import confirm
 from ringlight.controller.engine.repair import Change, command, needs_parking
 from ringlight.controller.engine.state import NodeRecord, RingState, SessionRecord, State
 from ringlight.fabric.circuits import Fault, FaultClass
@@ -83,10 +83,11 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
 def _take_unconfirmed(state: State, node: NodeRecord, transaction: str) -> None:
     """A planned change still waits for its confirmation: the last one was lost, or its controller is gone."""
     node.transaction = transaction
-    ring = state.rings.get(node.ring)
-    if ring is None or not node.in_place:
+    node.unconfirmed = True
+    if not node.in_place:
         return  # nobody wants what it has: let it go back
-    if ring.state is RingState.ACTIVE:
+    ring = state.rings.get(node.ring or node.leaving)
+    if ring is None or ring.state is RingState.ACTIVE:
         confirm(state, node)
     else:
         ring.planned = True

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ringlight.controller.engine.agenda import Agenda
-from ringlight.controller.engine.effects import Effect, FabricEvent, Persist, Publish, StoredJob, StoredRing
+from ringlight.controller.engine.effects import (
+    Effect,
+    FabricEvent,
+    Persist,
+    Publish,
+    StoredJob,
+    StoredOverlay,
+    StoredRing,
+)
 from ringlight.controller.engine.history import History
 from ringlight.controller.health.verdicts import Ground, Judgement, Verdict
 from ringlight.controller.planning.cabling import Cabling
@@ -43,6 +51,13 @@ class JobState(StrEnum):
     RELEASED = "RELEASED"
 
 
+class Overlay(StrEnum):
+    """What an operator laid over a node, whatever its verdict."""
+
+    CORDONED = "cordoned"  # no ring may take it; one that it is in stays
+    DRAINING = "draining"  # its ring is being laid without it; cordoned after that
+
+
 _NOT_HEARD = Judgement(Verdict.UNKNOWN, frozenset({Ground.TIME}), "its agent has not dialled in yet")
 
 
@@ -67,7 +82,12 @@ class NodeRecord:
         answered: highest generation its agent answered for.
         unanswered: it did not answer its last command in time.
         drift: the digest its last drift was told about; 0 for none.
+        unconfirmed: its agent undoes the last command unless that is confirmed.
         ring: name of the ring it belongs to, or empty.
+        leaving: name of the ring that a planned change took it out of, until the new chain is proven; or empty.
+        overlay: what an operator laid over it.
+        overlay_reason: why, in the operator's words.
+        drain_forced: its drain may cost a ring.
     """
 
     position: int
@@ -93,7 +113,12 @@ class NodeRecord:
     answered: int = 0
     unanswered: bool = False
     drift: int = 0
+    unconfirmed: bool = False
     ring: str = ""
+    leaving: str = ""
+    overlay: Overlay | None = None
+    overlay_reason: str = ""
+    drain_forced: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -228,6 +253,7 @@ class State:
         self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
         self.damaged: set[str] = set()  # rings that cannot stay as they are
+        self.leaving: set[int] = set()  # nodes that a planned change took out of a ring, until that is proven
         self.postponed: set[str] = set()  # damaged jobs that wait for more agents to dial in
         self.dirty_nodes: set[int] = set()  # to be judged in this step
         self.dirty_rings: set[str] = set()  # to be looked at in this step
@@ -279,6 +305,12 @@ class State:
         self.planner.order.set_live(key, live=True)
         return self.dead_hops.pop(key, None) is not None
 
+    def cover(self, node: NodeRecord, overlay: Overlay | None) -> None:
+        """Lay an overlay over a node, or lift it; whether it is usable is looked at again."""
+        node.overlay = overlay
+        self.planner.order.set_usable(node.position, usable=node.usable and overlay is None)
+        self.dirty_nodes.add(node.position)
+
     def reserve_generations(self) -> None:
         """Keep a block of generations reserved in the store, ahead of their use."""
         block = self.settings.store.generation_block
@@ -309,3 +341,10 @@ def stored_ring(wiring: Wiring, ring: RingRecord) -> StoredRing:
     """A ring as the store keeps it."""
     chain = tuple(wiring.name(position) for position in ring.chain)
     return StoredRing(ring.name, ring.job, chain, ring.state.value, ring.cause, ring.generation)
+
+
+def stored_overlay(node: NodeRecord) -> StoredOverlay:
+    """What lies over a node, as the store keeps it."""
+    if node.overlay is None:
+        return StoredOverlay(node.name, "")
+    return StoredOverlay(node.name, node.overlay.value, node.overlay_reason, node.leaving, node.drain_forced)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ringlight.controller.engine.assessment import is_usable
-from ringlight.controller.engine.state import JobRecord, NodeRecord, RingRecord, RingState, State
+from ringlight.controller.engine.state import JobRecord, NodeRecord, Overlay, RingRecord, RingState, State
 from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.circuits import CircuitTable, Fault
 from ringlight.fabric.rings import gpu_order
@@ -27,6 +27,8 @@ class NodeView:
     faults: tuple[Fault, ...]
     generation: int
     spare: bool
+    overlay: str
+    overlay_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class FabricView:
     violations: int
     longest_bypass: int
     sessions: int
+    overlays: Mapping[str, int]  # nodes by overlay
     abnormal: Mapping[str, str]  # node to verdict, for those that are not HEALTHY
 
 
@@ -109,6 +112,7 @@ def view_fabric(state: State, now: float) -> FabricView:
         violations=state.violations,
         longest_bypass=max((hop.key.distance for ring in active for hop in ring.hops), default=0),
         sessions=len(state.sessions),
+        overlays=_count_overlays(state),
         abnormal={node.name: node.verdict.value for node in state.nodes if node.verdict is not Verdict.HEALTHY},
     )
 
@@ -116,6 +120,11 @@ def view_fabric(state: State, now: float) -> FabricView:
 def _count_states(state: State) -> dict[str, int]:
     counts = Counter(ring.state.value for ring in state.rings.values())
     return {ring_state.value: counts[ring_state.value] for ring_state in RingState if ring_state != RingState.RELEASED}
+
+
+def _count_overlays(state: State) -> dict[str, int]:
+    counts = Counter(node.overlay for node in state.nodes)
+    return {overlay.value: counts[overlay] for overlay in Overlay}
 
 
 def _is_spare(state: State, node: NodeRecord, now: float) -> bool:
@@ -142,6 +151,8 @@ def _view_node(state: State, node: NodeRecord, now: float) -> NodeView:
         faults=node.faults,
         generation=node.generation,
         spare=_is_spare(state, node, now),
+        overlay=node.overlay or "",
+        overlay_reason=node.overlay_reason,
     )
 
 

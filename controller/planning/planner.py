@@ -86,6 +86,11 @@ class RingPlan:
         """Rings the job has after this plan."""
         return self.kept + len(self.placed)
 
+    @property
+    def every_reason(self) -> tuple[str, ...]:
+        """Those of each placement, then those of the plan."""
+        return (*(reason for placement in self.placed for reason in placement.reasons), *self.reasons)
+
 
 @dataclass(frozen=True, slots=True)
 class _Laid:

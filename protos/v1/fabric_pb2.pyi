@@ -84,6 +84,26 @@ class Fabric(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class OverlaysEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     K_FIELD_NUMBER: _builtins.int
     CLOSED_FIELD_NUMBER: _builtins.int
@@ -102,11 +122,12 @@ class Fabric(_message.Message):
     INVARIANT_VIOLATIONS_FIELD_NUMBER: _builtins.int
     LONGEST_BYPASS_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
+    OVERLAYS_FIELD_NUMBER: _builtins.int
     DISTANCES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """of the fabric file"""
     k: _builtins.int
-    """number of hop distances"""
+    """longest hop distance"""
     closed: _builtins.bool
     """the order wraps around"""
     nodes: _builtins.int
@@ -146,6 +167,10 @@ class Fabric(_message.Message):
         """"n3+2" """
 
     @_builtins.property
+    def overlays(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """nodes by overlay: cordoned, draining"""
+
+    @_builtins.property
     def distances(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """of the hops, from the shortest to the longest; 1..k unless the file says otherwise"""
 
@@ -170,11 +195,12 @@ class Fabric(_message.Message):
         invariant_violations: _builtins.int = ...,
         longest_bypass: _builtins.int = ...,
         store: _builtins.str = ...,
+        overlays: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         distances: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "nodes", b"nodes", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "nodes", b"nodes", "overlays", b"overlays", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -188,7 +214,7 @@ class ListNodesRequest(_message.Message):
 
     ABNORMAL_ONLY_FIELD_NUMBER: _builtins.int
     abnormal_only: _builtins.bool
-    """leave out HEALTHY nodes"""
+    """leave out HEALTHY nodes that nothing was laid over"""
     def __init__(
         self,
         *,
@@ -244,6 +270,8 @@ class Node(_message.Message):
     FAULTS_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
     SPARE_FIELD_NUMBER: _builtins.int
+    OVERLAY_FIELD_NUMBER: _builtins.int
+    OVERLAY_REASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """of the fabric file"""
     position: _builtins.int
@@ -262,6 +290,10 @@ class Node(_message.Message):
     """of the last table wanted here"""
     spare: _builtins.bool
     """it could be given to a ring now"""
+    overlay: _builtins.str
+    """what an operator laid over it: empty, cordoned, draining; says nothing about its health"""
+    overlay_reason: _builtins.str
+    """why, in the operator's words"""
     @_builtins.property
     def paths(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """by bundle, as read: LOOPBACK, PATH_1, PATH_2, DARK, UNKNOWN"""
@@ -289,10 +321,12 @@ class Node(_message.Message):
         faults: _abc.Iterable[Global___NodeFault] | None = ...,
         generation: _builtins.int = ...,
         spare: _builtins.bool = ...,
+        overlay: _builtins.str = ...,
+        overlay_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "desired", b"desired", "faults", b"faults", "generation", b"generation", "name", b"name", "paths", b"paths", "position", b"position", "rack", b"rack", "reason", b"reason", "ring", b"ring", "spare", b"spare", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "desired", b"desired", "faults", b"faults", "generation", b"generation", "name", b"name", "overlay", b"overlay", "overlay_reason", b"overlay_reason", "paths", b"paths", "position", b"position", "rack", b"rack", "reason", b"reason", "ring", b"ring", "spare", b"spare", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -577,6 +611,282 @@ class SubmitJobRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitJobRequest: _TypeAlias = SubmitJobRequest  # noqa: Y015
+
+@_typing.final
+class ResizeJobRequest(_message.Message):
+    """Another size for a job. Growing refuses to end below the minimum; shrinking releases rings without light first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    RINGS_FIELD_NUMBER: _builtins.int
+    MIN_RINGS_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """of the job"""
+    rings: _builtins.int
+    """rings wanted from now on, at least 1"""
+    min_rings: _builtins.int
+    """0: unchanged, or `rings` if that is less"""
+    dry_run: _builtins.bool
+    """answer what would follow, and change nothing"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        rings: _builtins.int = ...,
+        min_rings: _builtins.int = ...,
+        dry_run: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "min_rings", b"min_rings", "name", b"name", "rings", b"rings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResizeJobRequest: _TypeAlias = ResizeJobRequest  # noqa: Y015
+
+@_typing.final
+class ResizeJobReply(_message.Message):
+    """The job as it is now, and what follows."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    JOB_FIELD_NUMBER: _builtins.int
+    RINGS_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def job(self) -> Global___Job:
+        """after the request; of a dry run, as it stays"""
+
+    @_builtins.property
+    def rings(self) -> _containers.RepeatedCompositeFieldContainer[Global___RingChange]:
+        """that change, by rank"""
+
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """of the plan"""
+
+    def __init__(
+        self,
+        *,
+        job: Global___Job | None = ...,
+        rings: _abc.Iterable[Global___RingChange] | None = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job", "reasons", b"reasons", "rings", b"rings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResizeJobReply: _TypeAlias = ResizeJobReply  # noqa: Y015
+
+@_typing.final
+class RingChange(_message.Message):
+    """What becomes of one ring."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RING_FIELD_NUMBER: _builtins.int
+    FORMER_FIELD_NUMBER: _builtins.int
+    CHAIN_FIELD_NUMBER: _builtins.int
+    ring: _builtins.str
+    """"job/0" """
+    @_builtins.property
+    def former(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """nodes in chain order; empty: it had none"""
+
+    @_builtins.property
+    def chain(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """nodes in chain order; empty: it waits, or is released"""
+
+    def __init__(
+        self,
+        *,
+        ring: _builtins.str = ...,
+        former: _abc.Iterable[_builtins.str] | None = ...,
+        chain: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chain", b"chain", "former", b"former", "ring", b"ring"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RingChange: _TypeAlias = RingChange  # noqa: Y015
+
+@_typing.final
+class CordonRequest(_message.Message):
+    """Which nodes no ring may take."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """for whoever asks later; empty leaves a former one"""
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """by name, at least one"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CordonRequest: _TypeAlias = CordonRequest  # noqa: Y015
+
+@_typing.final
+class CordonReply(_message.Message):
+    """The nodes after that."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """those named, in fabric order"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CordonReply: _TypeAlias = CordonReply  # noqa: Y015
+
+@_typing.final
+class UncordonRequest(_message.Message):
+    """Which nodes rings may take again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """by name, at least one"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UncordonRequest: _TypeAlias = UncordonRequest  # noqa: Y015
+
+@_typing.final
+class UncordonReply(_message.Message):
+    """The nodes after that."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """those named, in fabric order"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UncordonReply: _TypeAlias = UncordonReply  # noqa: Y015
+
+@_typing.final
+class DrainRequest(_message.Message):
+    """Which nodes are to leave their rings, all by one plan."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    FORCE_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """for whoever asks later; empty leaves a former one"""
+    force: _builtins.bool
+    """go ahead even if it costs a ring"""
+    dry_run: _builtins.bool
+    """answer what would follow, and change nothing"""
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """by name, at least one"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+        reason: _builtins.str = ...,
+        force: _builtins.bool = ...,
+        dry_run: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "force", b"force", "nodes", b"nodes", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DrainRequest: _TypeAlias = DrainRequest  # noqa: Y015
+
+@_typing.final
+class DrainReply(_message.Message):
+    """What follows from a drain."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    RINGS_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """those named, in fabric order; draining until their rings are proven without them"""
+
+    @_builtins.property
+    def rings(self) -> _containers.RepeatedCompositeFieldContainer[Global___RingChange]:
+        """that change, jobs of higher priority first"""
+
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """of the plan"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+        rings: _abc.Iterable[Global___RingChange] | None = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "reasons", b"reasons", "rings", b"rings"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DrainReply: _TypeAlias = DrainReply  # noqa: Y015
 
 @_typing.final
 class ReleaseJobRequest(_message.Message):

@@ -75,6 +75,26 @@ class FabricServiceStub:
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseJobRequest.SerializeToString,
                 response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Job.FromString,
                 _registered_method=True)
+        self.ResizeJob = channel.unary_unary(
+                '/ringlight.v1.FabricService/ResizeJob',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResizeJobRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResizeJobReply.FromString,
+                _registered_method=True)
+        self.Cordon = channel.unary_unary(
+                '/ringlight.v1.FabricService/Cordon',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.CordonRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.CordonReply.FromString,
+                _registered_method=True)
+        self.Uncordon = channel.unary_unary(
+                '/ringlight.v1.FabricService/Uncordon',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.UncordonRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.UncordonReply.FromString,
+                _registered_method=True)
+        self.Drain = channel.unary_unary(
+                '/ringlight.v1.FabricService/Drain',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainReply.FromString,
+                _registered_method=True)
         self.Explain = channel.unary_unary(
                 '/ringlight.v1.FabricService/Explain',
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainRequest.SerializeToString,
@@ -142,6 +162,34 @@ class FabricServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ResizeJob(self, request, context):
+        """Give a job another number of rings, or refuse it; answered once that is on record.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Cordon(self, request, context):
+        """Keep nodes out of every ring that does not have them; answered once that is on record.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Uncordon(self, request, context):
+        """Lift whatever operators laid over nodes; answered once that is on record.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Drain(self, request, context):
+        """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Explain(self, request, context):
         """Why a node, ring or job is as it is.
         """
@@ -191,6 +239,26 @@ def add_FabricServiceServicer_to_server(servicer, server):
                     servicer.ReleaseJob,
                     request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseJobRequest.FromString,
                     response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Job.SerializeToString,
+            ),
+            'ResizeJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResizeJob,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResizeJobRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResizeJobReply.SerializeToString,
+            ),
+            'Cordon': grpc.unary_unary_rpc_method_handler(
+                    servicer.Cordon,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.CordonRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.CordonReply.SerializeToString,
+            ),
+            'Uncordon': grpc.unary_unary_rpc_method_handler(
+                    servicer.Uncordon,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.UncordonRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.UncordonReply.SerializeToString,
+            ),
+            'Drain': grpc.unary_unary_rpc_method_handler(
+                    servicer.Drain,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainReply.SerializeToString,
             ),
             'Explain': grpc.unary_unary_rpc_method_handler(
                     servicer.Explain,
@@ -415,6 +483,114 @@ class FabricService:
             '/ringlight.v1.FabricService/ReleaseJob',
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseJobRequest.SerializeToString,
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.Job.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResizeJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/ResizeJob',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResizeJobRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResizeJobReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Cordon(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/Cordon',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.CordonRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.CordonReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Uncordon(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/Uncordon',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.UncordonRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.UncordonReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Drain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/Drain',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,6 +52,14 @@ class FabricServiceStub:
     """Place a job, or refuse it; answered once it is on record."""
     ReleaseJob: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseJobRequest, _fabric_pb2.Job]
     """Dissolve a job; answered once that is on record."""
+    ResizeJob: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ResizeJobRequest, _fabric_pb2.ResizeJobReply]
+    """Give a job another number of rings, or refuse it; answered once that is on record."""
+    Cordon: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.CordonRequest, _fabric_pb2.CordonReply]
+    """Keep nodes out of every ring that does not have them; answered once that is on record."""
+    Uncordon: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.UncordonRequest, _fabric_pb2.UncordonReply]
+    """Lift whatever operators laid over nodes; answered once that is on record."""
+    Drain: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.DrainRequest, _fabric_pb2.DrainReply]
+    """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
     Explain: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]
     """Why a node, ring or job is as it is."""
 
@@ -76,6 +84,14 @@ class FabricServiceAsyncStub(FabricServiceStub):
     """Place a job, or refuse it; answered once it is on record."""
     ReleaseJob: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseJobRequest, _fabric_pb2.Job]  # type: ignore[assignment]
     """Dissolve a job; answered once that is on record."""
+    ResizeJob: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ResizeJobRequest, _fabric_pb2.ResizeJobReply]  # type: ignore[assignment]
+    """Give a job another number of rings, or refuse it; answered once that is on record."""
+    Cordon: _aio.UnaryUnaryMultiCallable[_fabric_pb2.CordonRequest, _fabric_pb2.CordonReply]  # type: ignore[assignment]
+    """Keep nodes out of every ring that does not have them; answered once that is on record."""
+    Uncordon: _aio.UnaryUnaryMultiCallable[_fabric_pb2.UncordonRequest, _fabric_pb2.UncordonReply]  # type: ignore[assignment]
+    """Lift whatever operators laid over nodes; answered once that is on record."""
+    Drain: _aio.UnaryUnaryMultiCallable[_fabric_pb2.DrainRequest, _fabric_pb2.DrainReply]  # type: ignore[assignment]
+    """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
     Explain: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]  # type: ignore[assignment]
     """Why a node, ring or job is as it is."""
 
@@ -145,6 +161,38 @@ class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_fabric_pb2.Job, _abc.Awaitable[_fabric_pb2.Job]]:
         """Dissolve a job; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def ResizeJob(
+        self,
+        request: _fabric_pb2.ResizeJobRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.ResizeJobReply, _abc.Awaitable[_fabric_pb2.ResizeJobReply]]:
+        """Give a job another number of rings, or refuse it; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def Cordon(
+        self,
+        request: _fabric_pb2.CordonRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.CordonReply, _abc.Awaitable[_fabric_pb2.CordonReply]]:
+        """Keep nodes out of every ring that does not have them; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def Uncordon(
+        self,
+        request: _fabric_pb2.UncordonRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.UncordonReply, _abc.Awaitable[_fabric_pb2.UncordonReply]]:
+        """Lift whatever operators laid over nodes; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def Drain(
+        self,
+        request: _fabric_pb2.DrainRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.DrainReply, _abc.Awaitable[_fabric_pb2.DrainReply]]:
+        """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
 
     @_abc_1.abstractmethod
     def Explain(

@@ -53,6 +53,10 @@ class Fake:
             context.abort(status, message)
 
 
+def _laid(name: str, overlay: str, reason: str) -> pb.Node:
+    return pb.Node(name=name, verdict="HEALTHY", overlay=overlay, overlay_reason=reason)
+
+
 @dataclass
 class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
     """Serves records that the test changes; `publish` sends an event to whoever watches."""
@@ -63,6 +67,8 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
     jobs: list[pb.Job] = field(default_factory=list)
     events: list[pb.Event] = field(default_factory=list)
     explanation: pb.ExplainReply = field(default_factory=pb.ExplainReply)
+    changes: list[pb.RingChange] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
     on_watch: Callable[[], None] | None = None
     ends_watch_after: int = 1_000
     state_on_submit: str = "PLACING"
@@ -124,6 +130,25 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
     def ReleaseJob(self, request: pb.ReleaseJobRequest, context: grpc.ServicerContext) -> pb.Job:
         self.note(request, context)
         return pb.Job(name=request.name, state="RELEASED", rings=1, tp=8)
+
+    def ResizeJob(self, request: pb.ResizeJobRequest, context: grpc.ServicerContext) -> pb.ResizeJobReply:
+        self.note(request, context)
+        job = pb.Job(name=request.name, state="RUNNING", rings=request.rings, min_rings=request.min_rings, tp=8)
+        return pb.ResizeJobReply(job=job, rings=self.changes, reasons=self.reasons)
+
+    def Cordon(self, request: pb.CordonRequest, context: grpc.ServicerContext) -> pb.CordonReply:
+        self.note(request, context)
+        return pb.CordonReply(nodes=[_laid(name, "cordoned", request.reason) for name in request.nodes])
+
+    def Uncordon(self, request: pb.UncordonRequest, context: grpc.ServicerContext) -> pb.UncordonReply:
+        self.note(request, context)
+        return pb.UncordonReply(nodes=[_laid(name, "", "") for name in request.nodes])
+
+    def Drain(self, request: pb.DrainRequest, context: grpc.ServicerContext) -> pb.DrainReply:
+        self.note(request, context)
+        overlay = "" if request.dry_run else "draining"
+        nodes = [_laid(name, overlay, request.reason) for name in request.nodes]
+        return pb.DrainReply(nodes=nodes, rings=self.changes, reasons=self.reasons)
 
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainReply:
         self.note(request, context)

@@ -1,4 +1,4 @@
-"""jobs submit, list, show and release."""
+"""jobs submit, list, show, resize and release."""
 
 import io
 import json
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import grpc
 import pytest
 
 from ringlight.cli.exit_codes import ExitCode
@@ -145,3 +146,43 @@ def test_release_asks_on_a_terminal(  # noqa: PLR0917  # fixtures and parameters
     outcome = ringlight("jobs", "release", "train", asks=controller)
     assert (outcome.code, len(controller.requests)) == (code, released)
     assert "Release job 'train'" in outcome.err
+
+
+RESIZE = ("jobs", "resize", "train", "--rings", "2")
+RELEASED = pb.RingChange(ring="train/2", former=["n8", "n9"])
+PLACED = pb.RingChange(ring="train/2", chain=["n8", "n9"])
+
+
+def test_resize_shows_what_follows(ringlight: Run, controller: Any) -> None:
+    controller.changes, controller.reasons = [RELEASED], ["because it was asked for"]
+    outcome = ringlight(*RESIZE, "--min-rings", "1", "--yes", asks=controller)
+    assert outcome.code == ExitCode.FINE
+    assert controller.requests == [pb.ResizeJobRequest(name="train", rings=2, min_rings=1)]
+    assert "rings 0 active of 2 wanted, at least 1" in rows(outcome.out)
+    assert rows(outcome.out)[-3:] == ["RING FORMER NEW", "train/2 n8 n9 -", "because it was asked for"]
+
+
+def test_a_dry_run_of_resize_asks_nobody(ringlight: Run, controller: Any) -> None:
+    controller.changes = [RELEASED]
+    outcome = ringlight(*RESIZE, "--dry-run", "-o", "json", asks=controller)
+    assert outcome.code == ExitCode.FINE
+    assert controller.requests == [pb.ResizeJobRequest(name="train", rings=2, dry_run=True)]
+    assert json.loads(outcome.out)["rings"] == [{"ring": "train/2", "former": ["n8", "n9"], "chain": []}]
+
+
+def test_resize_needs_yes_only_when_a_ring_that_has_nodes_is_touched(ringlight: Run, controller: Any) -> None:
+    controller.changes = [RELEASED]
+    outcome = ringlight(*RESIZE, asks=controller)
+    assert outcome.code == ExitCode.ERROR
+    assert "releases or moves train/2, needs a confirmation" in outcome.err
+    assert [request.dry_run for request in controller.requests] == [True]
+    controller.changes = [PLACED]
+    assert ringlight(*RESIZE, asks=controller).code == ExitCode.FINE
+    assert [request.dry_run for request in controller.requests] == [True, True, False]
+
+
+def test_a_refused_resize_exits_with_3(ringlight: Run, controller: Any) -> None:
+    controller.failure = (grpc.StatusCode.FAILED_PRECONDITION, "job 'train' would have 1 rings", "ask for less")
+    outcome = ringlight(*RESIZE, "--yes", asks=controller)
+    assert outcome.code == ExitCode.REFUSED
+    assert outcome.err == "error: job 'train' would have 1 rings\nhint: ask for less\n"

@@ -12,7 +12,9 @@ from ringlight.controller.engine.effects import (
     Answer,
     Close,
     Persist,
+    PlannedChange,
     Refuse,
+    RingChange,
     SendCircuits,
     SendConfirm,
     StoredJob,
@@ -20,7 +22,7 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Restored, SessionLost, SubmitJob, Tick
+from ringlight.controller.engine.events import Drain, ReleaseJob, Restored, SessionLost, SubmitJob, Tick
 from ringlight.controller.ports import StoreError
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
@@ -28,6 +30,7 @@ from ringlight.fabric.circuits import Path
 from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError
 
 PATIENCE = 30.0
+PLANNED = PlannedChange((RingChange("train/0", ("n1", "n2"), ("n2", "n3")),), ("a reason",))
 
 
 class ScriptedEngine:
@@ -49,7 +52,7 @@ class ScriptedEngine:
             if hasattr(effect, "event"):
                 self.state.sequence = effect.event.sequence
         if hasattr(event, "request"):
-            effects = [*effects, Answer(event.request, self.error)]
+            effects = [*effects, Answer(event.request, self.error, PLANNED, dry=getattr(event, "dry_run", False))]
         return effects
 
 
@@ -204,7 +207,7 @@ async def test_no_tick_comes_after_the_stop(runtime, engine, clock):
 
 
 async def submit(runtime, name="train"):
-    await runtime.submit(name, rings=1, tp=16, min_rings=0, priority=2, pinned=True)
+    await runtime.ask(SubmitJob("", name, 1, 16, 0, 2, pinned=True))
 
 
 async def test_an_answer_comes_only_after_its_record_is_written(writing, engine, store):
@@ -236,7 +239,16 @@ async def test_a_refusal_waits_for_no_disk(runtime, engine, store):
     with pytest.raises(ConflictError, match="exists already"):
         await submit(runtime)
     with pytest.raises(ConflictError, match="exists already"):
-        await runtime.release("train")
+        await runtime.ask(ReleaseJob("", "train"))
+    assert store.attempts == 0
+
+
+async def test_an_answer_tells_what_follows(writing):
+    assert await writing.ask(Drain("", ("n1",))) == PLANNED
+
+
+async def test_a_dry_run_waits_for_no_disk(runtime, store):
+    assert await runtime.ask(Drain("", ("n1",), dry_run=True)) == PLANNED
     assert store.attempts == 0
 
 
@@ -256,11 +268,11 @@ async def test_the_real_engine_refuses_what_cannot_be(make_wiring, store, clock)
     runtime = Runtime(Engine(make_wiring(8), Settings()), store, clock)
     runtime.feed(Restored(epoch=1))
     with pytest.raises(NotFoundError, match="no job 'train'"):
-        await runtime.release("train")
+        await runtime.ask(ReleaseJob("", "train"))
     with pytest.raises(InvalidError, match="not a multiple"):
-        await runtime.submit("train", rings=1, tp=15, min_rings=0, priority=0, pinned=False)
+        await runtime.ask(SubmitJob("", "train", 1, 15))
     with pytest.raises(InvalidError, match="does not fit"):
-        await runtime.submit("train", rings=1, tp=16, min_rings=0, priority=0, pinned=False)
+        await runtime.ask(SubmitJob("", "train", 1, 16))
 
 
 # -- a store in trouble ----------------------------------------------------------------------------------------------

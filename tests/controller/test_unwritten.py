@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredRing
+from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredOverlay, StoredRing
 from ringlight.controller.ports import LoggedEvent
 from ringlight.controller.unwritten import Unwritten
 
@@ -12,8 +12,8 @@ def job(name, *, released=False, order=1):
     return StoredJob(name, 2, 16, 1, 0, order, released=released)
 
 
-def ring(name, generation=1):
-    return StoredRing(name, name.partition("/")[0], ("n0",), "ACTIVE", "", generation)
+def ring(name, generation=1, state="ACTIVE"):
+    return StoredRing(name, name.partition("/")[0], ("n0",), state, "", generation)
 
 
 def event(sequence):
@@ -22,7 +22,7 @@ def event(sequence):
 
 def stored(records):
     """What a store holds after these records: the rules of the real one, said once more."""
-    jobs, rings, numbers = {}, {}, (0, 0)
+    jobs, rings, overlays, numbers = {}, {}, {}, (0, 0)
     for record in records:
         for one in record.jobs:
             if one.released:
@@ -31,16 +31,22 @@ def stored(records):
             else:
                 jobs[one.name] = one
         rings.update({one.name: one for one in record.rings})
+        overlays.update({one.node: one for one in record.overlays})
         numbers = (max(numbers[0], record.epoch), max(numbers[1], record.reserved))
-    return jobs, rings, numbers
+    rings = {name: one for name, one in rings.items() if not one.released}
+    overlays = {name: one for name, one in overlays.items() if one.overlay}
+    return jobs, rings, overlays, numbers
 
 
 jobs = st.builds(job, st.sampled_from("abc"), released=st.booleans(), order=st.integers(1, 9))
-rings = st.builds(ring, st.sampled_from(["a/0", "a/1", "b/0", "c/0"]), st.integers(1, 9))
+names = st.sampled_from(["a/0", "a/1", "b/0", "c/0"])
+rings = st.builds(ring, names, st.integers(1, 9), st.sampled_from(["ACTIVE", "RELEASED"]))
+overlays = st.builds(StoredOverlay, st.sampled_from(["n1", "n2"]), st.sampled_from(["", "cordoned", "draining"]))
 records = st.builds(
     Persist,
     st.lists(jobs, max_size=2).map(tuple),
     st.lists(rings, max_size=3).map(tuple),
+    st.lists(overlays, max_size=2).map(tuple),
     st.integers(0, 3),
     st.integers(0, 3),
 )
@@ -66,7 +72,7 @@ def test_a_job_released_and_submitted_again_leaves_no_ring_of_the_former_one():
     unwritten.keep(Persist(jobs=(job("a", released=True),)))
     unwritten.keep(Persist(jobs=(job("a", order=2),), rings=(ring("a/0"),)))
     old = [Persist(jobs=(job("a"),), rings=(ring("a/0", 7), ring("a/1", 7)))]
-    kept, rings_kept, _ = stored([*old, *unwritten.take().persist])
+    kept, rings_kept, _, _ = stored([*old, *unwritten.take().persist])
     assert kept == {"a": job("a", order=2)}
     assert rings_kept == {"a/0": ring("a/0")}
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from ringlight.controller.engine.repair import plan_job
+from ringlight.controller.engine.proposals import plan_job
 from ringlight.controller.engine.state import RingState
 from ringlight.emulator.faults import FaultKind
 
@@ -37,8 +37,9 @@ class Chaos:
             (
                 *(self.fault, self.repair, self.crash_agent, self.revive, self.deafen),
                 *(self.submit, self.release, self.wait, self.restart),
+                *(self.drain, self.cordon, self.uncordon, self.resize),
             ),
-            weights=[6, 5, 2, 3, 1, 1, 0.5, 4, 0.5],
+            weights=[6, 5, 2, 3, 1, 1, 0.5, 4, 0.5, 2, 0.5, 2, 1],
         )[0]
         action()
         self.world.advance(self.rng.choice([0, 0.25, 1, 3]))
@@ -97,6 +98,34 @@ class Chaos:
         if jobs:
             self.world.release(self.rng.choice(jobs))
 
+    def drain(self):
+        """Now and then one that may cost a ring; one that may not never costs one at once."""
+        nodes = {self.node() for _ in range(self.rng.choice([1, 1, 2]))}
+        force, dry_run = self.rng.random() < 0.2, self.rng.random() < 0.2
+        state = self.world.engine.state
+        before = {name: bool(ring.chain) for name, ring in state.rings.items()}
+        told = len(self.world.told)
+        answer = self.world.drain(*nodes, force=force, dry_run=dry_run)
+        if answer.error or dry_run:
+            assert "node-draining" not in [event.kind for event in self.world.told[told:]]
+        elif not force:
+            planned = {change.ring for change in answer.planned.rings if not change.chain}
+            assert not {name for name in planned if before[name]}
+
+    def cordon(self):
+        self.world.cordon(self.node(), reason="chaos")
+
+    def uncordon(self):
+        laid = [node.name for node in self.world.engine.state.nodes if node.overlay]
+        if laid:
+            self.world.uncordon(self.rng.choice(laid))
+
+    def resize(self):
+        jobs = sorted(self.world.engine.state.jobs)
+        if jobs:
+            rings = self.rng.randint(1, 4)
+            self.world.resize(self.rng.choice(jobs), rings, self.rng.randint(0, rings), dry_run=self.rng.random() < 0.2)
+
     def restart(self):
         self.world.restart()
 
@@ -111,6 +140,15 @@ class Chaos:
         for name in sorted(self.world.silent):
             self.world.silent.discard(name)
             self.world.dial(name)
+        self.world.advance(60)
+        # No drain goes on for ever, and what was drained serves again when it is given back.
+        state = self.world.engine.state
+        assert "draining" not in {node.overlay for node in state.nodes}
+        assert not state.leaving
+        assert not self.world.pending, "everything is confirmed or undone"
+        laid = [node.name for node in state.nodes if node.overlay]
+        if laid:
+            self.world.uncordon(*laid)
         self.world.advance(60)
 
     def no_ring_shares_a_node(self):

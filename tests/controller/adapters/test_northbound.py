@@ -89,6 +89,75 @@ async def test_the_life_of_a_job_in_every_call(lab):
         assert not (await fabric.ListRings(pb.ListRingsRequest())).rings
 
 
+async def test_a_node_is_cordoned_and_given_back(lab):
+    async with lab() as running:
+        fabric = running.fabric
+        (node,) = (await fabric.Cordon(pb.CordonRequest(nodes=["n3", "n3"], reason="fan"))).nodes
+        assert (node.name, node.overlay, node.overlay_reason, node.spare) == ("n3", "cordoned", "fan", False)
+        assert (node.verdict, node.position) == ("HEALTHY", 3)
+        glance = await fabric.GetFabric(pb.GetFabricRequest())
+        assert (glance.overlays, glance.spares) == ({"cordoned": 1, "draining": 0}, 7)
+        assert "cordoned: fan" in (await fabric.Explain(pb.ExplainRequest(subject="n3"))).summary
+        (node,) = (await fabric.Uncordon(pb.UncordonRequest(nodes=["n3"]))).nodes
+        assert (node.overlay, node.overlay_reason, node.spare) == ("", "", True)
+        for call in (
+            fabric.Cordon(pb.CordonRequest(nodes=["x"])),
+            fabric.Uncordon(pb.UncordonRequest(nodes=["x"])),
+            fabric.Drain(pb.DrainRequest(nodes=["x"])),
+        ):
+            await fails(call, grpc.StatusCode.NOT_FOUND, "'x'")
+        await fails(fabric.Drain(pb.DrainRequest()), grpc.StatusCode.INVALID_ARGUMENT, "no node is named")
+
+
+async def test_a_drain_is_told_before_and_after_or_refused_with_the_reason(lab, store):
+    async with lab() as running:
+        fabric = running.fabric
+        await running.submit()
+        await running.controller.told("ring-active")
+        (ring,) = (await fabric.ListRings(pb.ListRingsRequest())).rings
+        victim = ring.nodes[1]
+        dry = await fabric.Drain(pb.DrainRequest(nodes=[victim], dry_run=True))
+        (change,) = dry.rings
+        assert (change.ring, change.former) == ("train/0", ring.nodes)
+        assert victim not in change.chain
+        assert dry.nodes[0].overlay == ""
+        (ring,) = (await fabric.ListRings(pb.ListRingsRequest())).rings
+        assert ring.nodes == change.former, "a dry run changes nothing"
+        done = await fabric.Drain(pb.DrainRequest(nodes=[victim], reason="fan"))
+        assert done.rings == dry.rings
+        assert done.nodes[0].overlay in {"draining", "cordoned"}
+        await running.controller.told("node-drained", victim)
+        (ring,) = (await fabric.ListRings(pb.ListRingsRequest())).rings
+        assert (ring.state, ring.nodes) == ("ACTIVE", change.chain)
+        spares = [node.name for node in (await fabric.ListNodes(pb.ListNodesRequest())).nodes if node.spare]
+        await fabric.Cordon(pb.CordonRequest(nodes=spares))
+        refused = fabric.Drain(pb.DrainRequest(nodes=[ring.nodes[1]]))
+        await fails(refused, grpc.StatusCode.FAILED_PRECONDITION, "would cost train/0", "--force")
+        forced = await fabric.Drain(pb.DrainRequest(nodes=[ring.nodes[1]], force=True))
+        assert not forced.rings[0].chain
+        assert forced.reasons
+        assert any(record.overlays for batch in store.batches for record in batch.persist)
+
+
+async def test_a_job_is_resized(lab):
+    async with lab() as running:
+        fabric = running.fabric
+        await running.submit()
+        await running.controller.told("ring-active")
+        dry = await fabric.ResizeJob(pb.ResizeJobRequest(name="train", rings=2, dry_run=True))
+        assert (dry.job.rings, [change.ring for change in dry.rings]) == (1, ["train/1"])
+        grown = await fabric.ResizeJob(pb.ResizeJobRequest(name="train", rings=2))
+        assert (grown.job.rings, grown.job.min_rings, grown.rings) == (2, 1, dry.rings)
+        await running.controller.told("ring-active", "train/1")
+        refused = fabric.ResizeJob(pb.ResizeJobRequest(name="train", rings=3, min_rings=3))
+        await fails(refused, grpc.StatusCode.FAILED_PRECONDITION, "would have 2 rings", "--min-rings 2")
+        unknown = fabric.ResizeJob(pb.ResizeJobRequest(name="x", rings=3))
+        await fails(unknown, grpc.StatusCode.NOT_FOUND, "no job 'x'", "jobs: train")
+        shrunk = await fabric.ResizeJob(pb.ResizeJobRequest(name="train", rings=1))
+        assert [(change.ring, list(change.chain)) for change in shrunk.rings] == [("train/1", [])]
+        assert [ring.name for ring in (await fabric.ListRings(pb.ListRingsRequest())).rings] == ["train/0"]
+
+
 async def test_errors_keep_status_message_and_hint(lab):
     async with lab() as running:
         fabric = running.fabric

@@ -1,11 +1,12 @@
 """The store on a real file."""
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
 from ringlight.controller.adapters.sqlite import FILE_NAME, SqliteStore
-from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredRing
+from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredOverlay, StoredRing
 from ringlight.controller.ports import Batch, LoggedEvent, StoreError
 
 JOB = StoredJob("train", 2, 16, 1, 0, 1)
@@ -71,6 +72,63 @@ async def test_a_released_job_is_forgotten_with_its_rings(open_store):
     await store.write(Batch([Persist(jobs=(released,))]))
     _, restored = await open_store()
     assert (restored.jobs, restored.rings) == ((), ())
+
+
+async def test_a_released_ring_is_forgotten_alone(open_store):
+    store, _ = await open_store()
+    await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS)]))
+    await store.write(Batch([Persist(rings=(replace(RINGS[10], state="RELEASED"),))]))
+    _, restored = await open_store()
+    assert restored.rings == RINGS[:10]
+    assert restored.jobs == (JOB,)
+
+
+async def test_overlays_come_back_until_they_are_lifted(open_store):
+    store, _ = await open_store()
+    draining = StoredOverlay("n1", "draining", "fan", leaving="train/0", forced=True)
+    await store.write(Batch([Persist(overlays=(draining, StoredOverlay("n2", "cordoned")))]))
+    store, restored = await open_store()
+    assert restored.overlays == (draining, StoredOverlay("n2", "cordoned"))
+    await store.write(Batch([Persist(overlays=(StoredOverlay("n1", ""), StoredOverlay("n2", "cordoned", "dust")))]))
+    _, restored = await open_store()
+    assert restored.overlays == (StoredOverlay("n2", "cordoned", "dust"),)
+
+
+# What the first release wrote, word for word.
+FORMAT_1 = """
+CREATE TABLE term (epoch INTEGER NOT NULL, reserved INTEGER NOT NULL, closed INTEGER NOT NULL);
+CREATE TABLE jobs (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE rings (name TEXT PRIMARY KEY, job TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX rings_by_job ON rings (job);
+CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, text TEXT NOT NULL,
+    data TEXT NOT NULL
+);
+CREATE INDEX events_by_subject ON events (subject, sequence);
+INSERT INTO term VALUES (4, 2000, 1);
+INSERT INTO jobs VALUES ('train', '{"name": "train", "rings": 11, "tp": 16, "min_rings": 1, "priority": 0, "order": 1,
+    "pinned": false, "released": false}');
+INSERT INTO rings VALUES ('train/0', 'train', '{"name": "train/0", "job": "train", "chain": ["n0", "n1"],
+    "state": "ACTIVE", "cause": "", "generation": 3}');
+INSERT INTO events VALUES (7, 1.5, 'settled', 'lab', 'at rest', '{}');
+PRAGMA user_version = 1;
+"""
+
+
+async def test_a_store_of_the_first_format_is_brought_up_to_date(tmp_path, open_store):
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.executescript(FORMAT_1)
+    connection.close()
+    store, restored = await open_store()
+    assert (restored.epoch, restored.generation, restored.sequence) == (5, 2000, 7)
+    assert restored.jobs == (StoredJob("train", 11, 16, 1, 0, 1),)
+    assert restored.rings == (RINGS[0],)
+    assert restored.overlays == ()
+    assert [logged.event.kind for logged in await store.events(after=0, limit=9)] == ["settled"]
+    await store.write(Batch([Persist(overlays=(StoredOverlay("n1", "cordoned"),))]))
+    _, restored = await open_store()
+    assert restored.epoch == 6
+    assert restored.overlays == (StoredOverlay("n1", "cordoned"),)
 
 
 async def test_reserved_generations_and_epochs_only_grow(open_store):

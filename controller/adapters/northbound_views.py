@@ -1,0 +1,82 @@
+"""What the engine shows, as messages of the northbound API."""
+
+from ringlight.controller.engine import view
+from ringlight.controller.engine.effects import PlannedChange
+from ringlight.controller.ports import LoggedEvent
+from ringlight.protos.v1 import fabric_pb2 as pb
+
+
+def node_to(node: view.NodeView) -> pb.Node:
+    """A node."""
+    return pb.Node(
+        name=node.name,
+        position=node.position,
+        rack=node.rack,
+        verdict=node.verdict,
+        reason=node.reason,
+        agent=node.agent,
+        ring=node.ring,
+        paths=[path.name for path in node.observed],
+        desired=[path.name for path in node.desired],
+        faults=[
+            pb.NodeFault(
+                id=fault.id,
+                component=fault.component,
+                fault_class=fault.fault_class.name,
+                code=fault.code,
+                text=fault.text,
+            )
+            for fault in node.faults
+        ],
+        generation=node.generation,
+        spare=node.spare,
+        overlay=node.overlay,
+        overlay_reason=node.overlay_reason,
+    )
+
+
+def ring_to(ring: view.RingView) -> pb.Ring:
+    """A ring."""
+    return pb.Ring(
+        name=ring.name,
+        job=ring.job,
+        state=ring.state.value,
+        nodes=ring.nodes,
+        gpus=ring.gpus,
+        cause=ring.cause,
+        generation=ring.generation,
+    )
+
+
+def job_to(job: view.JobView) -> pb.Job:
+    """A job."""
+    return pb.Job(
+        name=job.name,
+        rings=job.rings,
+        tp=job.tp,
+        min_rings=job.min_rings,
+        priority=job.priority,
+        pinned=job.pinned,
+        state=job.state,
+        active=job.active,
+        generation=job.generation,
+        reason=job.reason,
+    )
+
+
+def event_to(logged: LoggedEvent) -> pb.Event:
+    """An event, with its wall-clock time."""
+    event = logged.event
+    return pb.Event(
+        sequence=event.sequence,
+        time=logged.time,
+        kind=event.kind,
+        subject=event.subject,
+        text=event.text,
+        data=event.data,
+    )
+
+
+def changes_to(planned: PlannedChange) -> list[pb.RingChange]:
+    """The rings that a request changes."""
+    return [pb.RingChange(ring=change.ring, former=change.former, chain=change.chain) for change in planned.rings]
