@@ -16,11 +16,31 @@ so keeping the ring that is there is as good and moves one fewer.
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ringlight.controller.planning.order import Order
 from ringlight.controller.planning.zones import Zone, zones_from
 
+_AHEAD = 4  # idle nodes are counted so much farther than was asked for
 FAR = 128  # prices beyond are not kept: a repair that moves more rings is planned over the whole order
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What is known of a place where zones may begin.
+
+    Attributes:
+        job: of the ring that follows.
+        price: no zone from here that moves fewer rings gains anything.
+        zones: those that were found.
+        moved, gain: up to which zones were looked for.
+    """
+
+    job: str
+    price: int
+    zones: tuple[Zone, ...] = ()
+    moved: int = 0
+    gain: int = 0
 
 
 class Outlook:
@@ -29,8 +49,9 @@ class Outlook:
     def __init__(self, order: Order) -> None:
         self._order = order
         self._rooms: dict[int, list[int]] = {}  # by nodes of a ring: starts of gaps, sorted
-        self._slots: dict[int, tuple[str, int]] = {}  # by gap start: job of the ring that follows, and price
+        self._slots: dict[int, _Slot] = {}  # by gap start
         self._by_price: dict[str, dict[int, set[int]]] = {}
+        self._reach = 0  # rings that may move, up to which any slot was looked at
         self._is_new = True
 
     # -- questions -----------------------------------------------------------------------------------------------------
@@ -63,19 +84,43 @@ class Outlook:
         """Every zone of a job that gains something and moves between 1 and `most_moved` rings, by where it begins."""
         self._sync()
         prices = self._by_price.get(job, {})
-        found: list[Zone] = []
         slots = sorted(slot for price, of_price in prices.items() if price <= most_moved for slot in of_price)
-        for slot in slots:
-            bound = self._count_idle(slot, nodes)
-            zones: list[Zone] = []
-            if bound <= most_moved:
-                zones = zones_from(self._order, slot, job, nodes, most_moved=most_moved, most_gain=most_gain)
-                bound = next((zone.moved for zone in zones if zone.moved), most_moved + 1)
-                if zones and not zones[0].moved and zones[0].gain == most_gain:
-                    bound = 1  # it was not looked at what more would cost
-            self._set_price(slot, job, max(bound, 1))
-            found.extend(zone for zone in zones if zone.moved)
-        return found
+        zones = (zone for slot in slots for zone in self._look(slot, nodes, most_moved, most_gain))
+        return [zone for zone in zones if zone.moved <= most_moved]
+
+    def cheapest_zones(self, job: str, nodes: int) -> list[Zone]:
+        """The zones of a job that gain a ring and move fewest, at least 1 and at most `FAR`, by where they begin."""
+        self._sync()
+        prices = self._by_price.get(job, {})
+        for price in range(1, FAR + 1):
+            for slot in sorted(prices.get(price, ())):
+                if not self._slots[slot].zones:
+                    self._look(slot, nodes, min(2 * price, FAR), 1)  # sooner or later it is looked at so far anyway
+            slots = sorted(prices.get(price, ()))
+            prices[price] = set(slots)  # a set that was large once takes long to go through
+            zones = [zone for slot in slots for zone in self._slots[slot].zones if zone.moved == price]
+            if zones:
+                return zones
+        return []
+
+    def _look(self, slot: int, nodes: int, most_moved: int, most_gain: int) -> tuple[Zone, ...]:
+        """The zones that begin at a slot and move rings, looked for again only if so many were not looked for yet."""
+        known = self._slots[slot]
+        if known.moved >= most_moved and known.gain >= most_gain:
+            return known.zones
+        bound = min(self._count_idle(slot, nodes), _AHEAD * most_moved)
+        if bound > most_moved:
+            self._set(slot, _Slot(known.job, bound, moved=bound - 1, gain=self._order.size))
+            return ()
+        found = zones_from(self._order, slot, known.job, nodes, most_moved=most_moved, most_gain=most_gain)
+        zones = tuple(zone for zone in found if zone.moved)
+        price = most_moved + 1
+        if zones:
+            price = zones[0].moved
+        elif found and found[0].gain == most_gain:
+            price = 1  # it has room for all that was asked for, so what more would cost was not looked at
+        self._set(slot, _Slot(known.job, price, zones, most_moved, most_gain))
+        return zones
 
     def _count_idle(self, slot: int, nodes: int) -> int:
         """How many rings a zone must move at least to hold `nodes` idle nodes."""
@@ -107,10 +152,15 @@ class Outlook:
             self._look_at_gaps(0, order.size - 1)
             return
         for first, last in _merged(changes):
-            for position in range(first, last + 2):
-                self._forget(order.wrap(position))
-            self._look_at_gaps(first, last)
-            self._cheapen_before(first)
+            over = order.ring_over(first)
+            self._look_again(first if over is None else over.first, last)
+
+    def _look_again(self, first: int, last: int) -> None:
+        """Look at a stretch that changed; where it begins inside a ring, the ring belongs to it."""
+        for position in range(first, last + 2):
+            self._forget(self._order.wrap(position))
+        self._look_at_gaps(first, last)
+        self._cheapen_before(first)
 
     def _look_at_gaps(self, first: int, last: int) -> None:
         """Look at every gap that touches the stretch [first, last]."""
@@ -131,7 +181,7 @@ class Outlook:
             if after is None:
                 break
             if self._has_idle(start, after.last):
-                self._set_price(slot, after.ring.job, 1)
+                self._lower(slot, after.ring.job, 1)
             start = after.last + 1
 
     def _cheapen_before(self, first: int) -> None:
@@ -143,14 +193,14 @@ class Outlook:
             following = order.ring_over(idle) or order.ring_from(idle)
             if following is None or idle <= first - order.size:
                 return
-            slot = order.gap_before(following.first)
+            position = order.gap_before(following.first)
             passed = order.heads.count(following.first, first - 1) if following.first < first else 0
             if passed:
-                if passed > FAR or following.ring.job != nearest.ring.job:
+                if passed > self._reach or following.ring.job != nearest.ring.job:
                     return
-                known = self._slots.get(order.wrap(slot), ("", FAR))
-                self._set_price(order.wrap(slot), following.ring.job, min(known[1], passed))
-            position = slot
+                known = self._slots.get(order.wrap(position))
+                if known is None or max(known.price, known.moved + 1) > passed:
+                    self._lower(order.wrap(position), following.ring.job, passed)
 
     def _has_idle(self, first: int, last: int) -> bool:
         idle = self._order.idle.next(first)
@@ -159,20 +209,25 @@ class Outlook:
     def _forget(self, slot: int) -> None:
         known = self._slots.pop(slot, None)
         if known is not None:
-            job, price = known
-            self._by_price[job][price].discard(slot)
+            self._by_price[known.job][known.price].discard(slot)
         for starts in self._rooms.values():
             index = bisect_left(starts, slot)
             if index < len(starts) and starts[index] == slot:
                 del starts[index]
 
-    def _set_price(self, slot: int, job: str, price: int) -> None:
-        known = self._slots.pop(slot, None)
-        if known is not None:
-            self._by_price[known[0]][known[1]].discard(slot)
-        if price <= FAR:
-            self._slots[slot] = job, price
-            self._by_price.setdefault(job, {}).setdefault(price, set()).add(slot)
+    def _lower(self, slot: int, job: str, price: int) -> None:
+        """What is known of a slot is void; a zone from there may gain something for this price."""
+        known = self._slots.get(slot)
+        self._set(slot, _Slot(job, price if known is None else min(known.price, price)))
+
+    def _set(self, slot: int, known: _Slot) -> None:
+        self._reach = max(self._reach, known.price, known.moved)
+        former = self._slots.pop(slot, None)
+        if former is not None:
+            self._by_price[former.job][former.price].discard(slot)
+        if known.price <= FAR:
+            self._slots[slot] = known
+            self._by_price.setdefault(known.job, {}).setdefault(known.price, set()).add(slot)
 
 
 def _merged(changes: list[tuple[int, int]]) -> list[tuple[int, int]]:

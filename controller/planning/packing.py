@@ -101,14 +101,15 @@ def _place_to_cut(order: Order) -> int:
 
 
 def _new_rings_across(order: Order, boundary: int, nodes: int) -> Iterator[tuple[int, int]]:
-    """Every start before the boundary with the earliest end behind it."""
+    """Every start before the boundary with the earliest end behind it, if a ring lies there that crosses."""
     for start in range(boundary - 1, boundary - 1 - (nodes - 1) * order.cabling.longest, -1):
         if start <= boundary - order.size:
             return
-        end = order.strip(start, start + order.size - 1).earliest_end(start, nodes)
+        strip = order.strip(start, start + order.size - 1)
+        end = strip.earliest_end(start, nodes)
         if end is not None and end < boundary:
             return  # and from any start further back a ring ends before the boundary too
-        if end is not None:
+        if end is not None and strip.chain_to(end, nodes)[0] < boundary:
             yield start, end
 
 

@@ -24,6 +24,7 @@ choices move equally few rings for one missing ring, the nearest are compared (`
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ringlight.controller.planning.cabling import Cabling
 from ringlight.controller.planning.order import Chain, LaidRing, Order
@@ -34,7 +35,7 @@ from ringlight.controller.planning.shaping import Shape, Table, cheapest, shorte
 from ringlight.controller.planning.spreading import spread
 from ringlight.controller.planning.zones import Choice, Zone, choose
 
-_ALTERNATIVES = 6  # equally good choices that are compared by what they switch
+_ALTERNATIVES = 2  # equally good choices that are compared by what they switch
 _FIRST_LOOK = 2  # rings that may move, at first
 
 
@@ -202,11 +203,17 @@ class Planner:
         has = order.rings_of(job)
         growth, limit = self._limits.get(job, (-1, 0))
         fits = missing if growth != order.growth_for(job) else min(missing, limit - has)
-        size = order.size if order.closed else None
+        if fits <= sum(zone.gain for zone in rooms):
+            return Choice(tuple(rooms), max(fits, 0), 0)
+        if fits == 1:
+            zones = self._outlook.cheapest_zones(job, request.nodes)
+            if zones:
+                nearest = min(zones, key=lambda zone: (self._distance(zone, homes), zone.first))
+                return Choice((nearest,), 1, nearest.moved)
         most = _FIRST_LOOK
-        while fits > 0 and most <= FAR:
+        while fits > 1 and most <= FAR:
             zones = [*rooms, *self._outlook.zones(job, request.nodes, most, fits)]
-            choice = choose(zones, fits, size, lambda zone: self._distance(zone, homes))
+            choice = choose(zones, fits, order.size if order.closed else None, partial(self._distance, homes=homes))
             if choice.gain == fits and choice.moved <= most:
                 return choice
             if most >= has:
@@ -247,11 +254,7 @@ class Planner:
     def _alternatives(self, request: RingRequest, zone: Zone, homes: Sequence[int]) -> list[Zone]:
         """Zones that gain one ring and move as few survivors as the given one, which is the first of them."""
         if zone.moved:
-            equal = [
-                other
-                for other in self._outlook.zones(request.job, request.nodes, zone.moved, 1)
-                if other.moved == zone.moved
-            ]
+            equal = self._outlook.cheapest_zones(request.job, request.nodes)
             near = sorted(equal, key=lambda other: (self._distance(other, homes), other.first))
         elif self._distance(zone, homes) == 0:
             near = []  # at home fewest bundles switch: most of them select what they should already

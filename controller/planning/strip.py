@@ -116,7 +116,8 @@ class Strip:
         ends: list[int | None] = []
         start = self.first
         while (end := self.earliest_end(start, nodes)) is not None:
-            latest = self.chain_to(end, nodes)[0]
+            # Up to where the ring that ends there can begin, no other ring ends earlier.
+            latest = start if end == start + nodes - 1 else self.chain_to(end, nodes)[0]
             ends += [end] * (latest + 1 - start)
             start = latest + 1
         return ends + [None] * (len(self) - len(ends))
