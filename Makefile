@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 PYTHON ?= python3
 PROTOS := $(wildcard protos/v1/*.proto)
 
-.PHONY: help setup demo test check protos bench lock clean
+.PHONY: help setup demo test check protos bench bench-planner lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make check   ruff, mypy strict, import contracts, generated protos current"
 	@echo "make protos  generate the Python of protos/"
 	@echo "make bench   repeatable measurements, see bench/README.md"
+	@echo "make bench-planner   the planner on 1,000 to 1,000,000 nodes, as a table and in bench-planner.json"
 	@echo "make lock    resolve dependencies anew into requirements.lock"
 
 setup: $(READY)
@@ -48,6 +49,9 @@ protos: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+bench-planner: $(READY)
+	$(BIN)/python -m bench.scaling --json bench-planner.json
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
