@@ -14,7 +14,7 @@ from ringlight.controller.engine.effects import PlannedChange
 from ringlight.controller.engine.events import Drain
 from ringlight.controller.engine.foresight import Forecast, described, foresee
 from ringlight.controller.engine.overlays import end_drain, keep, named_nodes, stop_drain
-from ringlight.controller.engine.proposals import plan_job
+from ringlight.controller.engine.proposals import plan_job, take_up
 from ringlight.controller.engine.repair import Change, apply_plan
 from ringlight.controller.engine.state import JobRecord, NodeRecord, Overlay, State
 from ringlight.controller.planning.planner import RingPlan
@@ -41,6 +41,8 @@ def drain(state: State, request: Drain, change: Change, now: float) -> PlannedCh
         state.tell("node-draining", node.name, _intention(node, request.reason))
     change.planned = True
     _damage_rings(state, nodes)
+    for forecast in forecasts:
+        take_up(state, forecast.job)
     for forecast in forecasts:
         forecast.job.planned_at = now
         apply_plan(state, forecast.job, forecast.plan, change, now)

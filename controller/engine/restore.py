@@ -43,9 +43,9 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
         chain = tuple(state.wiring.position(name) for name in stored.chain)
         tables = chain_tables(state.wiring, chain)
         state.lay(ring, chain)
-    except RinglightError as error:
+    except (RinglightError, ValueError) as error:
         state.enter(ring, RingState.BROKEN)
-        ring.cause = f"its former chain is not possible in this fabric file: {error}"
+        ring.cause = f"its former chain is not possible: {error}"
         return
     if not chain:
         state.enter(ring, RingState.BROKEN)

@@ -19,7 +19,6 @@ from ringlight.controller.planning.cabling import Cabling, End, Kind
 from ringlight.controller.planning.marks import Marks, cut
 from ringlight.controller.planning.strip import Strip
 from ringlight.fabric.circuits import Path
-from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.wiring import HopKey
 
 Chain = tuple[int, ...]
@@ -111,15 +110,15 @@ class Order:
         """Put a ring where its chain says, in either direction along the order.
 
         Raises:
-            InvalidError: the ring is laid already, or another lies there.
+            ValueError: the ring is laid already, or another lies there.
         """
         if name in self._rings:
-            raise InvalidError(f"ring {name} is laid already")
+            raise ValueError(f"ring {name} is laid already")
         forward = self.forward(chain)
         first = forward[0]
         last = first + sum((after - before) % self.size for before, after in pairwise(forward))
         if self.covered.count(first, last):
-            raise InvalidError(f"ring {name} would lie over another one")
+            raise ValueError(f"ring {name} would lie over another one")
         ring = LaidRing(name, job, forward, first, last)
         self._rings[name] = self._ring_at[first] = ring
         self._of_job.setdefault(job, set()).add(name)

@@ -88,7 +88,7 @@ class _Search:
             best = self.between(p + 1, rings)
             if self._strip.is_usable(p):
                 begun = self._enter(p, rings * self._nodes - 1, None)
-                if begun is not None and (best is None or begun.cost < best.cost):
+                if begun is not None and (best is None or begun.cost <= best.cost):
                     best = _Plan(begun.cost, begun.position, first=True, rest=begun.rest)
             self._between[key] = best
         return self._between[key]
