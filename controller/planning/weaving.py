@@ -1,0 +1,192 @@
+"""Rings of all lanes of a band laid together, so that equal ranks stand under one ToR: an alignment with a price.
+
+A lane is a sequence of rows in which faults are gaps, and laying rings into several lanes is an alignment of these
+sequences. One ring from each lane makes an *aligned set*; rank r of all its rings is a *column*. A column costs the
+number of different rows in it less one: as many neighbour pairs are under different ToRs when the rings are ordered
+well, since lanes that fall out of step one after another stay in order. Past a fault in one lane there are two ways:
+
+- the other lanes leave their healthy nodes there unused, and all stay in step;
+- that lane runs ahead, a mismatch a column, until the others skip a row too: at a fault of theirs, which costs
+  nothing more, or of their own accord. Shifts of several lanes cancel so.
+
+The two are weighed by a price for each healthy node left unused. A low price gives few rings, all aligned; a high one
+many rings out of step. What price gives just the rings wanted is for the caller to find out.
+
+A lane may also *sit out* a set, where a break (K or more faults in a row) leaves it no room for a ring, instead of
+making all others wait. Such an incomplete set shares a group with others, which costs about one ring pair.
+
+The search goes column by column and keeps the best `width` states: exact alignment of p sequences grows with the p-th
+power of the band, but far from any fault all that matters is one state, and near one a few dozen.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from ringlight.controller.planning.lanes import Option, Ways
+from ringlight.controller.planning.terrain import Chain
+
+WIDTH = 48  # states kept a column; with 200 the rate is hardly better, and the time four times as long
+_MARGIN = 24.0  # states that cost so much more than the best, in mismatches, never catch up
+_LINES = 4  # rows tried for a new set to begin at
+_LIMITS = 3  # rows tried for its last ring to begin at
+
+AlignedSet = tuple[Chain, ...]
+
+# Inside a set: a way point by lane, and for a lane that sits out `_resting(position)`, which is negative.
+# Between sets: the last position passed, by lane.
+_State = tuple[int, ...]
+_Link = tuple["_Link | None", _State]  # the columns so far, last first
+_Layer = dict[_State, tuple[float, _Link | None]]
+_Moves = Callable[[_State], Iterable[tuple[_State, float]]]
+
+
+def weave(ways: Ways, price: float, width: int = WIDTH) -> list[AlignedSet]:
+    """Aligned sets, in order, that cost least in mismatches plus `price` a healthy node left unused."""
+    layer: _Layer = {tuple(lane.first - 1 for lane in ways.lanes): (0.0, None)}
+    best: tuple[float, _Link | None] | None = None
+    while layer:
+        for state, (cost, link) in layer.items():
+            total = cost + price * sum(
+                ways.usable_between(last, lane.last + 1) for last, lane in zip(state, ways.lanes, strict=True)
+            )
+            if best is None or total < best[0]:
+                best = total, link
+        layer = _advance(layer, lambda state: _begin(ways, state, price), width)
+        for left in range(ways.nodes - 1, 0, -1):
+            layer = _advance(layer, lambda state, left=left: _onward(ways, state, left, price), width)
+        layer = _close(ways, layer, price)
+    return _read(ways, best[1] if best else None)
+
+
+def _advance(layer: _Layer, moves: _Moves, width: int) -> _Layer:
+    """Every state moved one column on; of those that then stand alike the cheapest, and of all the cheapest few."""
+    following: _Layer = {}
+    for state, (cost, link) in layer.items():
+        for moved, price in moves(state):
+            known = following.get(moved)
+            if known is None or cost + price < known[0]:
+                following[moved] = cost + price, (link, moved)
+    if len(following) < 2:  # noqa: PLR2004  # nothing to choose from
+        return following
+    bound = min(cost for cost, _ in following.values()) + _MARGIN
+    close = [(cost, state, link) for state, (cost, link) in following.items() if cost <= bound]
+    close.sort(key=lambda entry: entry[:2])
+    return {state: (cost, link) for cost, state, link in close[:width]}
+
+
+def _begin(ways: Ways, state: _State, price: float) -> Iterator[tuple[_State, float]]:
+    """Every sensible first column of the next set."""
+    lines = sorted({ways.row[start] for start in _starts(ways, state, 0) if start is not None})[:_LINES]
+    tried: set[_State] = set()
+    for line in lines:
+        starts = _starts(ways, state, line)
+        limits = sorted({ways.row[start] for start in starts if start is not None})[:_LIMITS]
+        for limit in limits:
+            for moved in {
+                _joining(ways, state, starts, limit),
+                _joining(ways, state, _gathered(ways, starts, line, limit), limit),
+            } - tried:
+                tried.add(moved)
+                yield moved, _price_of_beginning(ways, state, moved, price)
+
+
+def _starts(ways: Ways, state: _State, row: int) -> list[int | None]:
+    """By lane, the first way point beyond the state, at `row` or later, where a ring can begin."""
+    return [ways.first_start(lane, last, row) for lane, last in enumerate(state)]
+
+
+def _gathered(ways: Ways, starts: list[int | None], line: int, limit: int) -> list[int | None]:
+    """The lanes that cannot begin at `line` begin together, at `limit`."""
+    return [
+        ways.start_at(lane, limit) if start is not None and line < ways.row[start] <= limit else start
+        for lane, start in enumerate(starts)
+    ]
+
+
+def _joining(ways: Ways, state: _State, starts: list[int | None], limit: int) -> _State:
+    """Lanes that can begin by `limit` do, the others sit out."""
+    return tuple(
+        start if start is not None and ways.row[start] <= limit else _resting(last)
+        for start, last in zip(starts, state, strict=True)
+    )
+
+
+def _price_of_beginning(ways: Ways, state: _State, moved: _State, price: float) -> float:
+    begun = [(last, start) for last, start in zip(state, moved, strict=True) if start >= 0]
+    unused = sum(ways.usable_between(last, ways.position[start]) for last, start in begun)
+    lone = ways.nodes if len(begun) < len(moved) else 0
+    return price * unused + len({ways.row[start] for _, start in begun}) - 1 + lone
+
+
+def _onward(ways: Ways, state: _State, left: int, price: float) -> Iterable[tuple[_State, float]]:
+    """Every sensible next column, `left` nodes before the rings end.
+
+    Lanes go to a first row if they can, else to a second, else to the nearest they can reach.
+    """
+    options = [ways.options(point, left) if point >= 0 else () for point in state]
+    rows = sorted({row for lane in options for row, _, _ in lane})
+    if len({lane[0][0] for lane in options if lane}) == 1:
+        return [_column(state, options, rows[0], rows[0], price)]
+    return dict(_column(state, options, first, second, price) for first in rows for second in rows).items()
+
+
+def _column(
+    state: _State, options: list[tuple[Option, ...]], first: int, second: int, price: float
+) -> tuple[_State, float]:
+    moved = []
+    unused = 0
+    rows = set()
+    for point, lane in zip(state, options, strict=True):
+        if not lane:
+            moved.append(point)
+            continue
+        choice = lane[0]
+        for option in lane:
+            if option[0] == first:
+                choice = option
+                break
+            if option[0] == second:
+                choice = option
+        rows.add(choice[0])
+        moved.append(choice[1])
+        unused += choice[2]
+    return tuple(moved), price * unused + len(rows) - 1
+
+
+def _close(ways: Ways, layer: _Layer, price: float) -> _Layer:
+    """From the last column of a set to the positions passed. Lanes that sat out pass the rows that every ring passed."""
+    closed: _Layer = {}
+    for state, (cost, link) in layer.items():
+        row = min(ways.row[point] for point in state if point >= 0)
+        unused = 0
+        passed = []
+        for lane, point in enumerate(state):
+            last = ways.position[point] if point >= 0 else ways.last_to_row(lane, row, _resting(point))
+            if point < 0:
+                unused += ways.usable_between(_resting(point), last + 1)
+            passed.append(last)
+        key = tuple(passed)
+        total = cost + price * unused
+        if key not in closed or total < closed[key][0]:
+            closed[key] = total, link
+    return closed
+
+
+def _resting(position: int) -> int:
+    """A lane that sits out at `position` (-1 or more), as a negative number; and back."""
+    return -2 - position
+
+
+def _read(ways: Ways, link: _Link | None) -> list[AlignedSet]:
+    columns: list[_State] = []
+    while link is not None:
+        link, state = link
+        columns.append(state)
+    columns.reverse()
+    return [
+        tuple(
+            tuple(ways.position[column[lane]] for column in columns[begin : begin + ways.nodes])
+            for lane, point in enumerate(columns[begin])
+            if point >= 0
+        )
+        for begin in range(0, len(columns), ways.nodes)
+    ]
