@@ -84,5 +84,5 @@ class _Search:
         return _Placement(
             sets=tuple(fitted),
             cost=crossing_pairs(self._layout.rows, chains, self._layout.nodes_a_rack),
-            undisturbed=filled.rings >= self._rings and len(filled.kept) == sum(map(len, woven)),
+            undisturbed=len(filled.kept) == sum(map(len, woven)) > self._rings - self._layout.nodes_a_rack,
         )

@@ -120,18 +120,17 @@ def _price_of_beginning(ways: Ways, state: _State, moved: _State, price: float) 
 def _onward(ways: Ways, state: _State, left: int, price: float) -> Iterable[tuple[_State, float]]:
     """Every sensible next column, `left` nodes before the rings end.
 
-    Lanes go to a first row if they can, else to a second, else to the nearest they can reach.
+    Lanes go to one row if they can, and else to the nearest they can reach.
     """
     options = [ways.options(point, left) if point >= 0 else () for point in state]
-    rows = sorted({row for lane in options for row, _, _ in lane})
-    if len({lane[0][0] for lane in options if lane}) == 1:
-        return [_column(state, options, rows[0], rows[0], price)]
-    return dict(_column(state, options, first, second, price) for first in rows for second in rows).items()
+    nearest = {lane[0][0] for lane in options if lane}
+    if len(nearest) == 1:
+        return [_column(state, options, nearest.pop(), price)]
+    rows = {option[0] for lane in options for option in lane}
+    return [_column(state, options, row, price) for row in sorted(rows)]
 
 
-def _column(
-    state: _State, options: list[tuple[Option, ...]], first: int, second: int, price: float
-) -> tuple[_State, float]:
+def _column(state: _State, options: list[tuple[Option, ...]], row: int, price: float) -> tuple[_State, float]:
     moved = []
     unused = 0
     rows = set()
@@ -140,12 +139,10 @@ def _column(
             moved.append(point)
             continue
         choice = lane[0]
-        for option in lane:
-            if option[0] == first:
-                choice = option
-                break
-            if option[0] == second:
-                choice = option
+        if choice[0] < row:
+            for option in lane:
+                if option[0] == row:
+                    choice = option
         rows.add(choice[0])
         moved.append(choice[1])
         unused += choice[2]
