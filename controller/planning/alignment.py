@@ -18,7 +18,7 @@ from ringlight.controller.planning.lanes import Ground, Ways
 from ringlight.controller.planning.racks import RackLayout
 from ringlight.controller.planning.spacing import spaced
 from ringlight.controller.planning.terrain import Chain
-from ringlight.controller.planning.weaving import AlignedSet, weave
+from ringlight.controller.planning.weaving import AlignedSet, Weaver
 
 # What a healthy node left unused may cost, in mismatches. At the lowest price nearly every set is in step.
 _PRICES = (0.05, 0.3, 0.8, 2.0, 5.0)
@@ -52,7 +52,7 @@ class _Search:
     def __init__(self, ground: Ground, layout: RackLayout, nodes: int, rings: int) -> None:
         self._layout = layout
         self._rings = rings
-        self._bands = [Ways(ground, layout.rows, lanes, nodes) for lanes in layout.bands()]
+        self._bands = [Weaver(Ways(ground, layout.rows, lanes, nodes)) for lanes in layout.bands()]
         self._filling = Filling(ground, nodes)
 
     def best(self) -> tuple[Chain, ...]:
@@ -71,10 +71,10 @@ class _Search:
             for price in (best / step, best * step):
                 tried[price] = self._at(price)
         placement = min(tried.values(), key=lambda found: found.cost)
-        return arranged(spaced(self._bands, placement.sets), self._layout.nodes_a_rack)
+        return arranged(spaced([band.ways for band in self._bands], placement.sets), self._layout.nodes_a_rack)
 
     def _at(self, price: float) -> _Placement:
-        woven = [each for band in self._bands for each in weave(band, price)]
+        woven = [each for band in self._bands for each in band.weave(price)]
         filled = self._filling.fill([chain for each in woven for chain in each], self._rings)
         stays = frozenset(filled.kept)
         sets = [kept for each in woven if (kept := tuple(chain for chain in each if chain in stays))]

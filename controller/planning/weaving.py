@@ -19,12 +19,12 @@ The search goes column by column and keeps the best `width` states: exact alignm
 power of the band, but far from any fault all that matters is one state, and near one a few dozen.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from ringlight.controller.planning.lanes import Option, Ways
 from ringlight.controller.planning.terrain import Chain
 
-WIDTH = 48  # states kept a column; with 200 the rate is hardly better, and the time four times as long
+_WIDTH = 48  # states kept a column; with 200 the rate is hardly better, and the time four times as long
 _MARGIN = 24.0  # states that cost so much more than the best, in mismatches, never catch up
 _LINES = 4  # rows tried for a new set to begin at
 _LIMITS = 3  # rows tried for its last ring to begin at
@@ -34,46 +34,58 @@ AlignedSet = tuple[Chain, ...]
 # Inside a set: a way point by lane, and for a lane that sits out `_resting(position)`, which is negative.
 # Between sets: the last position passed, by lane.
 _State = tuple[int, ...]
+_Move = tuple[_State, int, int]  # to a state, with so many mismatches and healthy nodes left unused
 _Link = tuple["_Link | None", _State]  # the columns so far, last first
 _Layer = dict[_State, tuple[float, _Link | None]]
-_Moves = Callable[[_State], Iterable[tuple[_State, float]]]
 
 
-def weave(ways: Ways, price: float, width: int = WIDTH) -> list[AlignedSet]:
-    """Aligned sets, in order, that cost least in mismatches plus `price` a healthy node left unused."""
-    layer: _Layer = {tuple(lane.first - 1 for lane in ways.lanes): (0.0, None)}
-    best: tuple[float, _Link | None] | None = None
-    while layer:
+class Weaver:
+    """The search over one band. What it learns about the ground serves every price."""
+
+    def __init__(self, ways: Ways) -> None:
+        self.ways = ways
+        self._moves: dict[tuple[_State, int], tuple[_Move, ...]] = {}  # by state and nodes still to follow
+
+    def weave(self, price: float) -> list[AlignedSet]:
+        """Aligned sets, in order, that cost least in mismatches plus `price` a healthy node left unused."""
+        lanes, nodes = self.ways.lanes, self.ways.nodes
+        layer: _Layer = {tuple(lane.first - 1 for lane in lanes): (0.0, None)}
+        best: tuple[float, _Link | None] | None = None
+        while layer:
+            for state, (cost, link) in layer.items():
+                ends = (self.ways.usable_between(last, lane.last + 1) for last, lane in zip(state, lanes, strict=True))
+                total = cost + price * sum(ends)
+                if best is None or total < best[0]:
+                    best = total, link
+            for left in range(nodes, 0, -1):
+                layer = self._advance(layer, left, price)
+            layer = _close(self.ways, layer, price)
+        return _read(self.ways, best[1] if best else None)
+
+    def _advance(self, layer: _Layer, left: int, price: float) -> _Layer:
+        """Every state moved one column on; of those that then stand alike the cheapest, and of all the cheapest few."""
+        following: _Layer = {}
+        known = self._moves
         for state, (cost, link) in layer.items():
-            total = cost + price * sum(
-                ways.usable_between(last, lane.last + 1) for last, lane in zip(state, ways.lanes, strict=True)
-            )
-            if best is None or total < best[0]:
-                best = total, link
-        layer = _advance(layer, lambda state: _begin(ways, state, price), width)
-        for left in range(ways.nodes - 1, 0, -1):
-            layer = _advance(layer, lambda state, left=left: _onward(ways, state, left, price), width)
-        layer = _close(ways, layer, price)
-    return _read(ways, best[1] if best else None)
+            moves = known.get((state, left))
+            if moves is None:
+                whole = left == self.ways.nodes
+                moves = tuple(_begin(self.ways, state) if whole else _onward(self.ways, state, left))
+                known[state, left] = moves
+            for moved, mismatches, unused in moves:
+                total = cost + mismatches + price * unused
+                rival = following.get(moved)
+                if rival is None or total < rival[0]:
+                    following[moved] = total, (link, moved)
+        if len(following) < 2:  # noqa: PLR2004  # nothing to choose from
+            return following
+        bound = min(cost for cost, _ in following.values()) + _MARGIN
+        close = [(cost, state, link) for state, (cost, link) in following.items() if cost <= bound]
+        close.sort(key=lambda entry: entry[:2])
+        return {state: (cost, link) for cost, state, link in close[:_WIDTH]}
 
 
-def _advance(layer: _Layer, moves: _Moves, width: int) -> _Layer:
-    """Every state moved one column on; of those that then stand alike the cheapest, and of all the cheapest few."""
-    following: _Layer = {}
-    for state, (cost, link) in layer.items():
-        for moved, price in moves(state):
-            known = following.get(moved)
-            if known is None or cost + price < known[0]:
-                following[moved] = cost + price, (link, moved)
-    if len(following) < 2:  # noqa: PLR2004  # nothing to choose from
-        return following
-    bound = min(cost for cost, _ in following.values()) + _MARGIN
-    close = [(cost, state, link) for state, (cost, link) in following.items() if cost <= bound]
-    close.sort(key=lambda entry: entry[:2])
-    return {state: (cost, link) for cost, state, link in close[:width]}
-
-
-def _begin(ways: Ways, state: _State, price: float) -> Iterator[tuple[_State, float]]:
+def _begin(ways: Ways, state: _State) -> Iterator[_Move]:
     """Every sensible first column of the next set."""
     lines = sorted({ways.row[start] for start in _starts(ways, state, 0) if start is not None})[:_LINES]
     tried: set[_State] = set()
@@ -81,12 +93,11 @@ def _begin(ways: Ways, state: _State, price: float) -> Iterator[tuple[_State, fl
         starts = _starts(ways, state, line)
         limits = sorted({ways.row[start] for start in starts if start is not None})[:_LIMITS]
         for limit in limits:
-            for moved in {
-                _joining(ways, state, starts, limit),
-                _joining(ways, state, _gathered(ways, starts, line, limit), limit),
-            } - tried:
-                tried.add(moved)
-                yield moved, _price_of_beginning(ways, state, moved, price)
+            for chosen in (starts, _gathered(ways, starts, line, limit)):
+                moved = _joining(ways, state, chosen, limit)
+                if moved not in tried:
+                    tried.add(moved)
+                    yield _beginning(ways, state, moved)
 
 
 def _starts(ways: Ways, state: _State, row: int) -> list[int | None]:
@@ -110,27 +121,27 @@ def _joining(ways: Ways, state: _State, starts: list[int | None], limit: int) ->
     )
 
 
-def _price_of_beginning(ways: Ways, state: _State, moved: _State, price: float) -> float:
+def _beginning(ways: Ways, state: _State, moved: _State) -> _Move:
     begun = [(last, start) for last, start in zip(state, moved, strict=True) if start >= 0]
     unused = sum(ways.usable_between(last, ways.position[start]) for last, start in begun)
     lone = ways.nodes if len(begun) < len(moved) else 0
-    return price * unused + len({ways.row[start] for _, start in begun}) - 1 + lone
+    return moved, len({ways.row[start] for _, start in begun}) - 1 + lone, unused
 
 
-def _onward(ways: Ways, state: _State, left: int, price: float) -> Iterable[tuple[_State, float]]:
-    """Every sensible next column, `left` nodes before the rings end.
+def _onward(ways: Ways, state: _State, left: int) -> Iterator[_Move]:
+    """Every sensible next column, with which `left` nodes are still to be laid.
 
     Lanes go to one row if they can, and else to the nearest they can reach.
     """
     options = [ways.options(point, left) if point >= 0 else () for point in state]
-    nearest = {lane[0][0] for lane in options if lane}
-    if len(nearest) == 1:
-        return [_column(state, options, nearest.pop(), price)]
-    rows = {option[0] for lane in options for option in lane}
-    return [_column(state, options, row, price) for row in sorted(rows)]
+    rows = {lane[0][0] for lane in options if lane}
+    if len(rows) > 1:
+        rows = {option[0] for lane in options for option in lane}
+    for row in sorted(rows):
+        yield _column(state, options, row)
 
 
-def _column(state: _State, options: list[tuple[Option, ...]], row: int, price: float) -> tuple[_State, float]:
+def _column(state: _State, options: list[tuple[Option, ...]], row: int) -> _Move:
     moved = []
     unused = 0
     rows = set()
@@ -146,7 +157,7 @@ def _column(state: _State, options: list[tuple[Option, ...]], row: int, price: f
         rows.add(choice[0])
         moved.append(choice[1])
         unused += choice[2]
-    return tuple(moved), price * unused + len(rows) - 1
+    return tuple(moved), len(rows) - 1, unused
 
 
 def _close(ways: Ways, layer: _Layer, price: float) -> _Layer:
