@@ -21,7 +21,7 @@ from ringlight.controller.planning.terrain import Chain
 from ringlight.controller.planning.weaving import AlignedSet, Weaver
 
 # What a healthy node left unused may cost, in mismatches. At the lowest price nearly every set is in step.
-_PRICES = (0.05, 0.3, 0.8, 2.0, 5.0)
+_PRICES = (0.005, 0.05, 0.3, 0.8, 2.0, 5.0)
 _REFINEMENTS = 3  # halvings of the step between prices, around the best; the last is about 10 %
 
 
@@ -60,12 +60,11 @@ class _Search:
         tried: dict[float, _Placement] = {}
         for price in _PRICES:
             tried[price] = self._at(price)
-            if tried[price].undisturbed and tried[price].cost > min(found.cost for found in tried.values()):
-                break  # more rings than wanted, and dearer
-            if price == _PRICES[0] and tried[price].undisturbed:
-                break
+            least = min(found.cost for found in tried.values())
+            if tried[price].undisturbed and (least == 0 or tried[price].cost > least):
+                break  # a higher price would only lay more rings than wanted, and dearer
         step = _PRICES[-1] / _PRICES[-2]
-        for _ in range(_REFINEMENTS if len(tried) > 1 else 0):
+        for _ in range(_REFINEMENTS if least else 0):
             step = sqrt(step)
             best = min(tried, key=lambda price: tried[price].cost)
             for price in (best / step, best * step):
