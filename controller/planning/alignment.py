@@ -32,7 +32,9 @@ def place_aligned(ground: Ground, layout: RackLayout, *, nodes: int, rings: int)
         Fewer rings only if no more fit; None when the layout offers nothing to align, because the order is not
         interleaved.
     """
-    if not layout.interleaved or layout.size != ground.size:
+    if layout.size != ground.size:
+        raise ValueError(f"the layout has {layout.size} positions, the ground {ground.size}")
+    if not layout.interleaved:
         return None
     return _Search(ground, layout, nodes, rings).best() if rings else ()
 

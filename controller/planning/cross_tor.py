@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TypeVar
+
+Ring = TypeVar("Ring", bound=Sequence[int])
 
 
 def cross_tor_rate(chains: Sequence[Sequence[int]], racks: Sequence[int | str], nodes_a_rack: int) -> float:
@@ -25,9 +28,7 @@ def cross_tor_rate(chains: Sequence[Sequence[int]], racks: Sequence[int | str], 
     return crossing / pairs if pairs else 0.0
 
 
-def neighbour_rings(
-    chains: Sequence[Sequence[int]], nodes_a_rack: int
-) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+def neighbour_rings(chains: Sequence[Ring], nodes_a_rack: int) -> Iterator[tuple[Ring, Ring]]:
     """The pairs of rings that are data-parallel neighbours inside a group."""
     for index, (one, other) in enumerate(pairwise(chains)):
         if (index + 1) % nodes_a_rack:

@@ -35,7 +35,11 @@ class Filled:
 
 
 class Filling:
-    """Shortest chains of `nodes` nodes over the whole order, and how to choose among them."""
+    """Shortest chains of `nodes` nodes over the whole order, and how to choose among them.
+
+    Attributes:
+        most: rings that fit.
+    """
 
     def __init__(self, ground: Ground, nodes: int) -> None:
         self._ground = ground
@@ -45,15 +49,20 @@ class Filling:
         for position in range(ground.size):
             if ground.usable(position):
                 entries |= {(ground.wrap(position + s.distance), s.enter[0]) for s in ground.steps(position)}
-        self._lengths.append(dict.fromkeys(sorted(entries), 0))
+        self._lengths.append(dict.fromkeys(entries, 0))
         for _ in range(nodes - 1):
             shorter = self._lengths[-1]
             lengths: dict[_Point, int] = {}
-            for point in shorter if len(self._lengths) == 1 else self._lengths[0]:
+            for point in entries:
                 reaches = [distance + shorter[to] for distance, to in self._onward(point) if to in shorter]
                 if reaches:
                     lengths[point] = min(reaches)
             self._lengths.append(lengths)
+        self._cut, self.most = 0, -1
+        for cut in range(self._longest() + 1 if ground.closed else 1):
+            rings = self._fill((), 1.0, cut).rings
+            if rings > self.most:
+                self._cut, self.most = cut, rings
 
     def _onward(self, point: _Point) -> list[tuple[int, _Point]]:
         position, entered = point
@@ -65,14 +74,11 @@ class Filling:
 
     def fill(self, woven: Sequence[Chain], wanted: int) -> Filled:
         """Rings to reach `wanted`, or as many as fit; few woven ones give way, and none if there is room without."""
-        best = Filled((), ())
-        for cut in range(self._longest() + 1 if self._ground.closed else 1):
-            for worth in (*_WORTHS, float(self._ground.size)):
-                filled = self._fill(woven, worth, cut)
-                if filled.rings >= wanted:
-                    return filled
-            best = max(best, filled, key=lambda filled: filled.rings)
-        return best
+        for worth in _WORTHS if wanted < self.most else ():
+            filled = self._fill(woven, worth, self._cut)
+            if filled.rings >= wanted:
+                return filled
+        return self._fill(woven, float(self._ground.size), self._cut)
 
     def _longest(self) -> int:
         return max((self._lengths[-1].get((p, _OPEN), 0) for p in range(self._ground.size)), default=0)

@@ -101,7 +101,7 @@ def _joints(sizes: Sequence[int], nodes_a_rack: int) -> int:
 def trimmed(rows: Sequence[int], sets: Sequence[AlignedSet], wanted: int, nodes_a_rack: int) -> list[AlignedSet]:
     """Sets, each in order, that hold just `wanted` rings: what costs most goes first, and whole sets evenly."""
     left = [in_order(rows, each) for each in sets]
-    surplus = sum(map(len, left)) - wanted
+    surplus = max(0, sum(map(len, left)) - wanted)
     while surplus > 0:
         costs = {
             index: (crossing_pairs(rows, each, nodes_a_rack) + len(each[0]) * (len(each) < nodes_a_rack)) / len(each)

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A run of positions of one sub-line, in which rows only grow: `first` .. `last`, inclusive, never across the end."""
+    """Neighbouring positions of one sub-line, `first` .. `last` inclusive, in which rows only grow."""
 
     first: int
     last: int

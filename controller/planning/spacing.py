@@ -40,10 +40,10 @@ class _Spacing:
         self._counts = [0] * len(band.lanes)  # rings that begin in a lane
         for chain in sorted(chains):
             self._cover(chain, covered=True)
-            lane = self._lane_of.get(chain[0])
-            if lane is not None:
-                self._before[chain] = self._counts[lane]
-                self._counts[lane] += 1
+            home = self._lane_of.get(chain[0])
+            if home is not None:
+                self._before[chain] = self._counts[home]
+                self._counts[home] += 1
 
     def is_in_step(self, chains: AlignedSet) -> bool:
         """Whether every ring lies in one lane of this band, and all pass the same rows."""

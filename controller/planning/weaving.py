@@ -161,7 +161,7 @@ def _column(state: _State, options: list[tuple[Option, ...]], row: int) -> _Move
 
 
 def _close(ways: Ways, layer: _Layer, price: float) -> _Layer:
-    """From the last column of a set to the positions passed. Lanes that sat out pass the rows that every ring passed."""
+    """From last columns to positions passed. A lane that sat out passes the rows that every ring passed."""
     closed: _Layer = {}
     for state, (cost, link) in layer.items():
         row = min(ways.row[point] for point in state if point >= 0)

@@ -26,6 +26,8 @@ from ringlight.fabric.wiring import Wiring
 
 GPUS = 4  # a node
 RING_NODES = 8  # tp 32
+NODES_A_RACK = (2, 4, 8)
+HOPS = (2, 3)  # K
 SHARE = 0.85  # of all GPUs, asked for by the job
 
 
@@ -68,11 +70,11 @@ class Point:
 
 
 def cases(*, nodes: int, seeds: Sequence[int], fault_rates: Sequence[float]) -> list[Case]:
-    """The curves for p = 2, 4, 8 and K = 2, 3."""
+    """The curves for every p of `NODES_A_RACK` and K of `HOPS`."""
     return [
         Case(nodes_a_rack, k, rate, nodes, tuple(seeds))
-        for nodes_a_rack in (2, 4, 8)
-        for k in (2, 3)
+        for nodes_a_rack in NODES_A_RACK
+        for k in HOPS
         for rate in fault_rates
     ]
 

@@ -58,7 +58,8 @@ def draw(file: Path, points: Sequence[Point]) -> None:
         from matplotlib.figure import Figure  # noqa: PLC0415  # an extra, and slow to import
     except ImportError as error:
         raise PlotError(
-            f"{file} was not drawn: matplotlib is not installed", hint="install the extra: pip install 'ringlight[study]'"
+            f"{file} was not drawn: matplotlib is not installed",
+            hint="install the extra: pip install 'ringlight[study]'",
         ) from error
     panels = sorted({point.case.k for point in points})
     figure = Figure(figsize=(4.5 * len(panels), 3.6), layout="constrained")
@@ -68,7 +69,9 @@ def draw(file: Path, points: Sequence[Point]) -> None:
         for colour, (nodes_a_rack, group) in enumerate(groupby(chosen, key=lambda point: point.case.nodes_a_rack)):
             curve = list(group)
             rates = [100 * point.case.fault_rate for point in curve]
-            axes.plot(rates, [p.aligned for p in curve], f"C{colour}o-", markersize=3, label=f"p={nodes_a_rack}, aligned")
+            axes.plot(
+                rates, [p.aligned for p in curve], f"C{colour}o-", markersize=3, label=f"p={nodes_a_rack}, aligned"
+            )
             axes.plot(rates, [p.rack_blind for p in curve], f"C{colour}:", label=f"p={nodes_a_rack}, rack-blind")
         axes.set_title(f"K={k}, {chosen[0].case.nodes} nodes, rings of {RING_NODES}, job of {SHARE:.0%}", fontsize=9)
         axes.set_xlabel("nodes down, %")
