@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from multiprocessing import get_context
 from statistics import fmean
 
 from ringlight.controller.planning.alignment import place_aligned
@@ -81,8 +82,16 @@ def cases(*, nodes: int, seeds: Sequence[int], fault_rates: Sequence[float]) -> 
 
 def study(asked: Sequence[Case], *, processes: int | None = None) -> Iterator[Point]:
     """Points in the order of the cases, each as soon as it is known; one process a CPU unless said otherwise."""
-    with ProcessPoolExecutor(min(processes or os.cpu_count() or 1, len(asked))) as pool:
+    processes = min(processes or os.cpu_count() or 1, len(asked))
+    if processes <= 1:
+        yield from map(measure, asked)
+        return
+    # Started anew rather than forked: the caller may run threads.
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    try:
         yield from pool.map(measure, asked)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def measure(case: Case) -> Point:
