@@ -23,18 +23,19 @@ from ringlight.controller.planning.weaving import AlignedSet, Weaver
 # What a healthy node left unused may cost, in mismatches. At the lowest price nearly every set is in step.
 _PRICES = (0.005, 0.05, 0.3, 0.8, 2.0, 5.0)
 _REFINEMENTS = 3  # halvings of the step between prices, around the best; the last is about 10 %
+_LARGEST = 20_000  # positions; placement takes about a millisecond for each, and nobody waits longer than that
 
 
 def place_aligned(ground: Ground, layout: RackLayout, *, nodes: int, rings: int) -> tuple[Chain, ...] | None:
     """Chains of `rings` rings of `nodes` nodes in data-parallel order, of small cross-ToR rate.
 
     Returns:
-        Fewer rings only if no more fit; None when the layout offers nothing to align, because the order is not
-        interleaved.
+        Fewer rings only if no more fit. None where others had better place the job: the order is not interleaved,
+        so there is nothing to align, or it is so long that the search would take minutes.
     """
     if layout.size != ground.size:
         raise ValueError(f"the layout has {layout.size} positions, the ground {ground.size}")
-    if not layout.interleaved:
+    if not layout.interleaved or ground.size > _LARGEST:
         return None
     return _Search(ground, layout, nodes, rings).best() if rings else ()
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ringlight.controller.planning.racks import Lane
-from ringlight.controller.planning.terrain import Step
+from ringlight.controller.planning.terrain import Chain, Step
 
 Option = tuple[int, int, int]  # row, way point, usable nodes passed over on the way there
 
@@ -133,3 +133,17 @@ class Ways:
                 if self._depth[to] >= left - 1
             )
         return self._options[key]
+
+    def in_step(self, lanes: Sequence[int], row: int) -> tuple[Chain, ...] | None:
+        """A ring in each lane, beginning at a row and all in the same rows, the nearest; None if they get stuck."""
+        points = [start for lane in lanes if (start := self.start_at(lane, row)) is not None]
+        if len(points) < len(lanes):
+            return None
+        columns = [points]
+        for left in range(self.nodes - 1, 0, -1):
+            onward = [{there: to for there, to, _ in self.options(point, left)} for point in columns[-1]]
+            common = min((there for there in onward[0] if all(there in each for each in onward)), default=None)
+            if common is None:
+                return None
+            columns.append([each[common] for each in onward])
+        return tuple(tuple(self.position[point] for point in ring) for ring in zip(*columns, strict=True))

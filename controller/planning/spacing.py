@@ -70,7 +70,7 @@ class _Spacing:
         for place in sorted(range(first, last + 1), key=lambda place: (abs(place - target), place))[:_TRIES]:
             if abs(place - target) >= abs(now - target):
                 break
-            found = self._laid(lanes, self._band.row_at.get(place, -1))
+            found = self._band.in_step(lanes, self._band.row_at.get(place, -1))
             if found and all(a <= ring[0] and ring[-1] <= b for (a, b), ring in zip(rooms, found, strict=True)):
                 return found
         return chains
@@ -90,21 +90,6 @@ class _Spacing:
         while last < ends.last and not self._covered[last + 1]:
             last += 1
         return first, last
-
-    def _laid(self, lanes: Sequence[int], row: int) -> AlignedSet | None:
-        """One ring in each lane, from a row on and all in the same rows; None when that cannot be."""
-        band = self._band
-        points = [start for lane in lanes if (start := band.start_at(lane, row)) is not None]
-        if len(points) < len(lanes):
-            return None
-        columns = [points]
-        for left in range(band.nodes - 1, 0, -1):
-            onward = [{row: point for row, point, _ in band.options(point, left)} for point in columns[-1]]
-            common = min((row for row in onward[0] if all(row in each for each in onward)), default=None)
-            if common is None:
-                return None
-            columns.append([each[common] for each in onward])
-        return tuple(tuple(band.position[point] for point in ring) for ring in zip(*columns, strict=True))
 
     def _cover(self, chain: Chain, *, covered: bool) -> None:
         last = chain[-1] if chain[-1] >= chain[0] else chain[-1] + self._band.size  # a ring may wrap

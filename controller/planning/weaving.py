@@ -19,6 +19,7 @@ The search goes column by column and keeps the best `width` states: exact alignm
 power of the band, but far from any fault all that matters is one state, and near one a few dozen.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from ringlight.controller.planning.lanes import Option, Ways
@@ -45,6 +46,9 @@ class Weaver:
     def __init__(self, ways: Ways) -> None:
         self.ways = ways
         self._moves: dict[tuple[_State, int], tuple[_Move, ...]] = {}  # by state and nodes still to follow
+        everyone = range(len(ways.lanes))
+        # Rows from which all lanes can lay a ring in step.
+        self._in_step = [row for row in sorted(set(ways.row)) if ways.in_step(everyone, row) is not None]
 
     def weave(self, price: float) -> list[AlignedSet]:
         """Aligned sets, in order, that cost least in mismatches plus `price` a healthy node left unused."""
@@ -70,7 +74,7 @@ class Weaver:
             moves = known.get((state, left))
             if moves is None:
                 whole = left == self.ways.nodes
-                moves = tuple(_begin(self.ways, state) if whole else _onward(self.ways, state, left))
+                moves = tuple(self._begin(state) if whole else _onward(self.ways, state, left))
                 known[state, left] = moves
             for moved, mismatches, unused in moves:
                 total = cost + mismatches + price * unused
@@ -84,20 +88,28 @@ class Weaver:
         close.sort(key=lambda entry: entry[:2])
         return {state: (cost, link) for cost, state, link in close[:_WIDTH]}
 
+    def _begin(self, state: _State) -> Iterator[_Move]:
+        """Every sensible first column of the next set."""
+        ways = self.ways
+        firsts = _starts(ways, state, 0)
+        tried: set[_State] = set()
+        for line in sorted({ways.row[start] for start in firsts if start is not None})[:_LINES]:
+            starts = _starts(ways, state, line)
+            limits = sorted({ways.row[start] for start in starts if start is not None})[:_LIMITS]
+            for limit in limits:
+                for chosen in (starts, _gathered(ways, starts, line, limit)):
+                    tried.add(_joining(ways, state, chosen, limit))
+        if None not in firsts:
+            row = self._next_in_step(max(ways.row[start] for start in firsts if start is not None))
+            if row is not None:
+                tried.add(_joining(ways, state, _starts(ways, state, row), row))
+        for moved in sorted(tried):
+            yield _beginning(ways, state, moved)
 
-def _begin(ways: Ways, state: _State) -> Iterator[_Move]:
-    """Every sensible first column of the next set."""
-    lines = sorted({ways.row[start] for start in _starts(ways, state, 0) if start is not None})[:_LINES]
-    tried: set[_State] = set()
-    for line in lines:
-        starts = _starts(ways, state, line)
-        limits = sorted({ways.row[start] for start in starts if start is not None})[:_LIMITS]
-        for limit in limits:
-            for chosen in (starts, _gathered(ways, starts, line, limit)):
-                moved = _joining(ways, state, chosen, limit)
-                if moved not in tried:
-                    tried.add(moved)
-                    yield _beginning(ways, state, moved)
+    def _next_in_step(self, row: int) -> int | None:
+        """The first row, from one on, from which all lanes can lay a ring in step; maybe beyond a break."""
+        index = bisect_left(self._in_step, row)
+        return self._in_step[index] if index < len(self._in_step) else None
 
 
 def _starts(ways: Ways, state: _State, row: int) -> list[int | None]:
