@@ -15,8 +15,10 @@ many rings out of step. What price gives just the rings wanted is for the caller
 A lane may also *sit out* a set, where a break (K or more faults in a row) leaves it no room for a ring, instead of
 making all others wait. Such an incomplete set shares a group with others, which costs about one ring pair.
 
-The search goes column by column and keeps the best `width` states: exact alignment of p sequences grows with the p-th
-power of the band, but far from any fault all that matters is one state, and near one a few dozen.
+All lanes may also wait for the first row from which they can stay in step, beyond faults that none can pass so.
+
+The search goes column by column and keeps the best few states: exact alignment of p sequences grows with the p-th
+power of the widest shift, but far from any fault one state is all that matters, and near one a few dozen.
 """
 
 from bisect import bisect_left
