@@ -170,17 +170,17 @@ def test_a_break_of_one_sub_line_is_sat_out_rather_than_waited_for():
 
 
 def test_ranks_under_faults_stay_in_step_far_more_often_than_by_chance():
-    """A small case of the study's setting: the published curve is measured at eight times the size."""
-    for nodes_a_rack, rate, bound in ((2, 0.03, 0.02), (2, 0.05, 0.15), (4, 0.03, 0.10), (4, 0.05, 0.25)):
-        layout = layout_of(512, nodes_a_rack)
-        rates = [rate_of(random_field(512, 2, rate, seed), layout, 8, 54) for seed in range(3)]
+    """A small case of the study's setting; the smaller the fabric, the harder it is. By chance it would be above 0.9."""
+    for nodes_a_rack, rate, bound in ((2, 0.05, 0.15), (4, 0.03, 0.10)):
+        layout = layout_of(256, nodes_a_rack)
+        rates = [rate_of(random_field(256, 2, rate, seed), layout, 8, 27) for seed in range(5)]
         assert sum(rates) / len(rates) <= bound, (nodes_a_rack, rate)
 
 
 def test_the_same_input_gives_the_same_answer():
-    layout = layout_of(256, 4)
-    first = place_aligned(random_field(256, 2, 0.06, 5), layout, nodes=8, rings=25)
-    assert first == place_aligned(random_field(256, 2, 0.06, 5), layout, nodes=8, rings=25)
+    layout = layout_of(128, 4)
+    first = place_aligned(random_field(128, 2, 0.06, 5), layout, nodes=8, rings=12)
+    assert first == place_aligned(random_field(128, 2, 0.06, 5), layout, nodes=8, rings=12)
 
 
 def test_rings_stay_inside_a_sub_line_of_a_domain_where_they_can():
