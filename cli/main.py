@@ -28,6 +28,7 @@ COMMANDS = {
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
     "demo": LazyCommand("ringlight.cli.demo:demo", "Break 64 emulated nodes, and watch the rings heal."),
+    "study": LazyCommand("ringlight.cli.study:study_group", "Measure what planning achieves on random fabrics."),
     "emulator": LazyCommand("ringlight.cli.emulator:emulator", "Run an emulated fabric, break it and repair it."),
 }
 

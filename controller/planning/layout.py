@@ -89,11 +89,7 @@ class Layout:
     def _formers(self, zone: Zone) -> tuple[LaidRing, ...]:
         """The rings that lay in a zone, in its order: survivors, and those that were lost."""
         order = self._order
-        inside: list[LaidRing] = []
-        sight = order.ring_from(zone.first) if zone.moved else None
-        while sight is not None and sight.first <= zone.last:
-            inside.append(sight.ring)
-            sight = order.ring_from(sight.last + 1)
+        inside = list(order.rings_in(zone.first, zone.last)) if zone.moved else []
         for ring in self._broken:
             ends = (order.distance(zone.first, zone.last, end) for end in (ring.chain[0], ring.chain[-1]))
             if not any(ends):

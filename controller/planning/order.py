@@ -224,6 +224,13 @@ class Order:
         """The ring whose span covers a position."""
         return self._sight(self.heads.previous(position)) if self.covered[position] else None
 
+    def rings_in(self, first: int, last: int) -> Iterator[LaidRing]:
+        """The rings that begin in a stretch, in order."""
+        sight = self.ring_from(first)
+        while sight is not None and sight.first <= last:
+            yield sight.ring
+            sight = self.ring_from(sight.last + 1)
+
     def _sight(self, head: int | None) -> Sight | None:
         if head is None:
             return None
