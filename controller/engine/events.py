@@ -144,6 +144,7 @@ class SubmitJob:
         min_rings: fewer are useless to the job; 0 means all of them.
         priority: higher is planned first.
         pinned: a ring of it that works is never moved, even to make room for another of its rings.
+        proposal: chains by position, worked out beforehand with regard to racks; laid if they can be still.
     """
 
     request: str
@@ -153,6 +154,7 @@ class SubmitJob:
     min_rings: int = 0
     priority: int = 0
     pinned: bool = False
+    proposal: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

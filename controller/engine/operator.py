@@ -20,7 +20,7 @@ def submit(state: State, request: SubmitJob, change: Change, now: float) -> None
         RinglightError: it can never be, exists already, or does not fit now.
     """
     job = _new_job(state, request)
-    plan = plan_job(state, job, now)
+    plan = plan_job(state, job, now, request.proposal)
     if plan.rings < job.min_rings:
         raise InvalidError(
             f"job {job.name!r} does not fit: it needs {job.min_rings} rings of {job.tp} GPUs, "

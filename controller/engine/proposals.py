@@ -8,6 +8,7 @@ that what is left of them is there for whoever is planned first. A plan is only 
 from ringlight.controller.engine.assessment import is_usable, may_stay
 from ringlight.controller.engine.commitment import leaving
 from ringlight.controller.engine.state import JobRecord, NodeRecord, State
+from ringlight.controller.planning.order import Chain
 from ringlight.controller.planning.planner import RingPlan, RingRequest
 
 
@@ -35,7 +36,7 @@ def put_back(state: State, job: JobRecord, now: float) -> None:
                 offer(state, node, now)
 
 
-def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
+def plan_job(state: State, job: JobRecord, now: float, proposal: tuple[Chain, ...] = ()) -> RingPlan:
     """The best rings for a job whose damaged rings were taken up, given all others as they are.
 
     While agents are still dialling in, rings that work are never moved: a better spare may only not have spoken yet.
@@ -48,6 +49,7 @@ def plan_job(state: State, job: JobRecord, now: float) -> RingPlan:
         rings=job.rings_wanted,
         broken=tuple(ring.chain for ring in broken),
         pinned=job.pinned or not state.open,
+        proposal=proposal,
     )
     former = [node for ring in broken for node in state.chain_nodes(ring)] + leaving(state, job.name)
     lent = sorted({node.position for node in former if not node.usable and may_stay(state, node, now)})

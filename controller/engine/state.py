@@ -244,7 +244,9 @@ class State:
         self.rings: dict[str, RingRecord] = {}
         self.sessions: dict[str, SessionRecord] = {}
         self.session_of_agent: dict[str, str] = {}
-        self.planner = Planner(Cabling.of_wiring(wiring), wiring.name, [node.rack for node in wiring.spec.nodes])
+        racks = [node.rack for node in wiring.spec.nodes]
+        domains = [node.domain for node in wiring.spec.nodes]
+        self.planner = Planner(Cabling.of_wiring(wiring), wiring.name, racks, domains)
         for position in range(wiring.size):
             self.planner.order.set_usable(position, usable=False)  # until its agent has spoken
         self.dead_hops: dict[HopKey, float] = {}

@@ -23,7 +23,7 @@ from ringlight.controller.planning.weaving import AlignedSet, Weaver
 # What a healthy node left unused may cost, in mismatches. At the lowest price nearly every set is in step.
 _PRICES = (0.005, 0.05, 0.3, 0.8, 2.0, 5.0)
 _REFINEMENTS = 3  # halvings of the step between prices, around the best; the last is about 10 %
-_LARGEST = 20_000  # positions; placement takes about a millisecond for each, and nobody waits longer than that
+_LARGEST = 10_000  # positions; placement takes about half a millisecond for each, and nobody waits longer than that
 
 
 def place_aligned(order: Order, layout: RackLayout, *, nodes: int, rings: int) -> tuple[Chain, ...] | None:

@@ -25,11 +25,14 @@ choices move equally few rings for one missing ring, the nearest are compared (`
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ringlight.controller.planning.alignment import place_aligned
 from ringlight.controller.planning.cabling import Cabling
 from ringlight.controller.planning.layout import Filled, Layout
 from ringlight.controller.planning.order import Chain, LaidRing, Order
 from ringlight.controller.planning.outlook import FAR, Outlook
 from ringlight.controller.planning.packing import pack
+from ringlight.controller.planning.proposal import is_sound
+from ringlight.controller.planning.racks import RackLayout
 from ringlight.controller.planning.reasons import Teller
 from ringlight.controller.planning.spreading import spread
 from ringlight.controller.planning.zones import Choice, Zone, choose
@@ -48,6 +51,7 @@ class RingRequest:
         rings: rings the job wants in all.
         broken: former chains of its rings that must be laid anew; only a preference for where.
         pinned: survivors never move, even if a ring is lost by that.
+        proposal: chains for a job that has no ring, from `Planner.align` on a copy; laid if they are sound still.
     """
 
     job: str
@@ -55,6 +59,7 @@ class RingRequest:
     rings: int
     broken: tuple[Chain, ...] = ()
     pinned: bool = False
+    proposal: tuple[Chain, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +104,20 @@ class Planner:
         cabling: of the fabric.
         names: name of the node at a position, for the reasons.
         racks: by position, the rack a node stands in; empty when the fabric file names none.
+        domains: by position, the aggregation domain of its rack; empty likewise.
     """
 
-    def __init__(self, cabling: Cabling, names: Callable[[int], str], racks: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        cabling: Cabling,
+        names: Callable[[int], str],
+        racks: Sequence[str] = (),
+        domains: Sequence[str] = (),
+    ) -> None:
         self.order = Order(cabling)
         self._names = names
-        self._racks = racks
+        self._racks = racks if any(racks) else ()
+        self._layout = RackLayout.of(racks, domains if any(domains) else ())
         self._outlook = Outlook(self.order)
         self._teller = Teller(self.order, names)
         self._limits: dict[str, tuple[int, int]] = {}  # by job: growth of the order, and how many rings fit at most
@@ -112,6 +125,7 @@ class Planner:
     def copy(self) -> "Planner":
         """A planner of its own, for what-if questions."""
         other = Planner(self.order.cabling, self._names, self._racks)
+        other._layout = self._layout
         other.order = self.order.copy()
         other._outlook = Outlook(other.order)
         return other
@@ -128,18 +142,31 @@ class Planner:
 
     # -- new jobs ------------------------------------------------------------------------------------------------------
 
+    def align(self, nodes: int, rings: int) -> tuple[Chain, ...]:
+        """Chains for a new job whose data-parallel traffic stays in the racks, in data-parallel order.
+
+        Takes about half a millisecond a node. Empty where nothing can be aligned: see `place_aligned`.
+        """
+        if self._layout is None:
+            return ()
+        return place_aligned(self.order, self._layout, nodes=nodes, rings=rings) or ()
+
     def _place(self, request: RingRequest) -> RingPlan:
-        """Lay the rings of a job that has none."""
+        """Lay the rings of a job that has none: as proposed, if that is sound and no more fit, or else spread."""
         order = self.order
         if order.rings:
             zones = tuple(self._rooms(request.nodes, request.rings, (0,)))
         else:
             zones = pack(order, request.job, request.nodes, request.rings).zones
         count = sum(zone.gain for zone in zones)
+        reasons = self._teller.missing(request.rings - count, request.nodes)
+        if request.proposal and len(request.proposal) == count and is_sound(order, request.proposal, request.nodes):
+            in_step = self._teller.aligned(request.proposal, self._layout)
+            return RingPlan(0, (), tuple(Placement(chain, in_step) for chain in request.proposal), reasons)
         strips = [order.strip(zone.first, zone.last) for zone in sorted(zones, key=lambda zone: zone.first)]
         chains = spread(strips, request.nodes, count) if count else ()
         placed = tuple(Placement(self._wrapped(chain), ("a new ring",)) for chain in chains)
-        return RingPlan(0, (), placed, self._teller.missing(request.rings - count, request.nodes))
+        return RingPlan(0, (), placed, reasons)
 
     def _wrapped(self, chain: Sequence[int]) -> Chain:
         return tuple(self.order.wrap(position) for position in chain)

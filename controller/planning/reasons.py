@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from ringlight.controller.planning.cross_tor import cross_tor_rate
 from ringlight.controller.planning.layout import Filled
 from ringlight.controller.planning.order import Chain, LaidRing, Order
+from ringlight.controller.planning.racks import RackLayout
 
 _MOST_NAMED = 4
 
@@ -46,6 +48,13 @@ class Teller:
         else:
             why = "as good"
         return f"rejected {self._list(new) or self._span(other.zone.first, other.zone.last)}: {why}"
+
+    def aligned(self, chains: Sequence[Chain], layout: RackLayout | None) -> tuple[str, ...]:
+        """Why the chains of a new job lie where they do, when racks decided it."""
+        if layout is None:
+            return ("a new ring",)
+        rate = cross_tor_rate(chains, layout.rows, layout.nodes_a_rack)
+        return (f"a new ring, in step with racks: {rate:.1%} of the job's neighbour ranks are under different ToRs",)
 
     def moved(self, rings: Sequence[LaidRing]) -> tuple[str, ...]:
         """Why survivors move."""
