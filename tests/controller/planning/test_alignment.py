@@ -170,7 +170,7 @@ def test_a_break_of_one_sub_line_is_sat_out_rather_than_waited_for():
 
 
 def test_ranks_under_faults_stay_in_step_far_more_often_than_by_chance():
-    """A small case of the study's setting; the smaller the fabric, the harder it is. By chance it would be above 0.9."""
+    """A small case of the study's setting; small fabrics are harder. By chance it would be above 0.9."""
     for nodes_a_rack, rate, bound in ((2, 0.05, 0.15), (4, 0.03, 0.10)):
         layout = layout_of(256, nodes_a_rack)
         rates = [rate_of(random_field(256, 2, rate, seed), layout, 8, 27) for seed in range(5)]
