@@ -36,7 +36,7 @@ def cross_tor(
     """How much data-parallel traffic leaves the rack, for 0 to 10 % of nodes down.
 
     A job of 85 % of the GPUs in rings of 32 is placed on fabrics with 2, 4 and 8 nodes a rack and K = 2 and 3, with
-    regard to racks and without. All of it takes the better part of an hour on two CPUs; --quick takes two minutes.
+    regard to racks and without. All of it takes half an hour on two CPUs; --quick takes two minutes.
     """
     if nodes % max(NODES_A_RACK):
         raise click.BadParameter(f"must be a multiple of {max(NODES_A_RACK)}", param_hint="--nodes")
