@@ -26,7 +26,7 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, OperatorRequest, SubmitJob, Tick
+from ringlight.controller.engine.events import Event, OperatorRequest, Tick
 from ringlight.controller.feed import EventFeed
 from ringlight.controller.ports import AgentLink, Clock, LoggedEvent, Store, StoreError
 from ringlight.controller.unwritten import Unwritten
@@ -96,8 +96,6 @@ class Runtime:
         Raises:
             RinglightError: what the engine answers, or that it is not on record.
         """
-        if isinstance(request, SubmitJob):
-            request = replace(request, proposal=await self._propose(request))
         request = replace(request, request=f"request-{next(self._requests)}")
         answer: asyncio.Future[PlannedChange] = asyncio.get_running_loop().create_future()
         self._answers[request.request] = answer
@@ -106,15 +104,6 @@ class Runtime:
             return await answer
         finally:
             del self._answers[request.request]
-
-    async def _propose(self, job: SubmitJob) -> tuple[tuple[int, ...], ...]:
-        """Rings in step with racks, worked out on a copy and beside the event loop: it takes too long to wait for."""
-        wiring = self.engine.state.wiring
-        nodes, rest = divmod(job.tp, wiring.spec.gpus)
-        if rest or nodes <= 0 or job.rings <= 0 or self.engine.state.jobs.keys() & {job.name}:
-            return ()  # it will be refused
-        planner = self.engine.state.planner.copy()
-        return await asyncio.to_thread(planner.align, nodes, min(job.rings, wiring.size // nodes))
 
     async def logged_events(self, after: int, limit: int, subject: str) -> list[LoggedEvent]:
         """The newest `limit` events above a sequence number: from memory when it reaches back so far, else the store.

@@ -13,6 +13,7 @@ from ringlight.controller.engine.events import Cordon, Drain, ReleaseJob, Resize
 from ringlight.controller.engine.explain import explain
 from ringlight.controller.engine.operator import known_job
 from ringlight.controller.engine.state import JobRecord
+from ringlight.controller.proposing import with_proposal
 from ringlight.controller.runtime import Runtime
 from ringlight.fabric.errors import InvalidError, RinglightError
 from ringlight.protos import status
@@ -99,7 +100,7 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
             pinned=request.pinned,
         )
         async with _refusing(context):
-            await self._runtime.ask(wanted)
+            await self._runtime.ask(await with_proposal(self._state, wanted))
         return job_to(view.view_jobs(self._state, request.name)[0])
 
     async def ReleaseJob(self, request: pb.ReleaseJobRequest, context: Context) -> pb.Job:
