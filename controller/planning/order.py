@@ -137,6 +137,7 @@ class Order:
         names.discard(name)
         if not names:
             del self._of_job[ring.job]
+            self._own_lifts.pop(ring.job, None)
         self.heads[ring.first] = False
         for position in range(ring.first, ring.last + 1):
             self.covered[position] = False
@@ -144,7 +145,8 @@ class Order:
             self.idle[position] = bool(self.usable[position])
         self._touch(ring.first, ring.last)
         self._growth += 1
-        self._own_lifts[ring.job] += 1
+        if names:
+            self._own_lifts[ring.job] += 1
         return ring
 
     def growth_for(self, job: str) -> int:
@@ -153,6 +155,8 @@ class Order:
 
     def _touch(self, first: int, last: int) -> None:
         self.changed.append((first, last))
+        if len(self.changed) > self.size:  # nobody has asked for long
+            self.changed = [(0, self.size - 1)]
 
     def copy(self) -> "Order":
         """An order of its own, for what-if questions."""

@@ -91,17 +91,21 @@ class Outlook:
     def cheapest_zones(self, job: str, nodes: int) -> list[Zone]:
         """The zones of a job that gain a ring and move fewest, at least 1 and at most `FAR`, by where they begin."""
         self._sync()
-        prices = self._by_price.get(job, {})
         for price in range(1, FAR + 1):
-            for slot in sorted(prices.get(price, ())):
+            for slot in self._slots_at(job, price):
                 if not self._slots[slot].zones:
                     self._look(slot, nodes, min(2 * price, FAR), 1)  # sooner or later it is looked at so far anyway
-            slots = sorted(prices.get(price, ()))
-            prices[price] = set(slots)  # a set that was large once takes long to go through
-            zones = [zone for slot in slots for zone in self._slots[slot].zones if zone.moved == price]
-            if zones:
+            found = (zone for slot in self._slots_at(job, price) for zone in self._slots[slot].zones)
+            if zones := [zone for zone in found if zone.moved == price]:
                 return zones
         return []
+
+    def _slots_at(self, job: str, price: int) -> list[int]:
+        prices = self._by_price.get(job, {})
+        slots = sorted(prices.get(price, ()))
+        if slots:
+            prices[price] = set(slots)  # a set that was large once takes long to go through
+        return slots
 
     def _look(self, slot: int, nodes: int, most_moved: int, most_gain: int) -> tuple[Zone, ...]:
         """The zones that begin at a slot and move rings, looked for again only if so many were not looked for yet."""
@@ -144,7 +148,7 @@ class Outlook:
         order = self._order
         changes, order.changed = order.changed, []
         touched = sum(last - first + 1 for first, last in changes)
-        if self._is_new or touched > order.size:
+        if self._is_new or touched >= order.size:
             self._is_new = False
             self._rooms.clear()
             self._slots.clear()
@@ -206,14 +210,23 @@ class Outlook:
         idle = self._order.idle.next(first)
         return idle is not None and idle <= last
 
-    def _forget(self, slot: int) -> None:
+    def _forget(self, place: int) -> None:
+        """No gap begins at a place any more, for all we know."""
+        self._drop(place)
+        for starts in self._rooms.values():
+            index = bisect_left(starts, place)
+            if index < len(starts) and starts[index] == place:
+                del starts[index]
+
+    def _drop(self, slot: int) -> None:
         known = self._slots.pop(slot, None)
         if known is not None:
-            self._by_price[known.job][known.price].discard(slot)
-        for starts in self._rooms.values():
-            index = bisect_left(starts, slot)
-            if index < len(starts) and starts[index] == slot:
-                del starts[index]
+            prices = self._by_price[known.job]
+            prices[known.price].discard(slot)
+            if not prices[known.price]:
+                del prices[known.price]
+            if not prices:
+                del self._by_price[known.job]
 
     def _lower(self, slot: int, job: str, price: int) -> None:
         """What is known of a slot is void; a zone from there may gain something for this price."""
@@ -222,9 +235,7 @@ class Outlook:
 
     def _set(self, slot: int, known: _Slot) -> None:
         self._reach = max(self._reach, known.price, known.moved)
-        former = self._slots.pop(slot, None)
-        if former is not None:
-            self._by_price[former.job][former.price].discard(slot)
+        self._drop(slot)
         if known.price <= FAR:
             self._slots[slot] = known
             self._by_price.setdefault(known.job, {}).setdefault(known.price, set()).add(slot)

@@ -22,8 +22,10 @@ bundles in each zone, or, where a zone is an idle stretch, in the part around th
 choices move equally few rings for one missing ring, the nearest are compared (`_ALTERNATIVES`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
 
 from ringlight.controller.planning.alignment import place_aligned
 from ringlight.controller.planning.cabling import Cabling
@@ -105,6 +107,7 @@ class Planner:
         names: name of the node at a position, for the reasons.
         racks: by position, the rack a node stands in; empty when the fabric file names none.
         domains: by position, the aggregation domain of its rack; empty likewise.
+        order: to plan on; a new one, with every node usable and every hop live, when it is not given.
     """
 
     def __init__(
@@ -113,22 +116,23 @@ class Planner:
         names: Callable[[int], str],
         racks: Sequence[str] = (),
         domains: Sequence[str] = (),
+        order: Order | None = None,
     ) -> None:
-        self.order = Order(cabling)
+        self.order = Order(cabling) if order is None else order
         self._names = names
         self._racks = racks if any(racks) else ()
-        self._layout = RackLayout.of(racks, domains if any(domains) else ())
+        self._domains = domains if any(domains) else ()
         self._outlook = Outlook(self.order)
         self._teller = Teller(self.order, names)
         self._limits: dict[str, tuple[int, int]] = {}  # by job: growth of the order, and how many rings fit at most
 
     def copy(self) -> "Planner":
-        """A planner of its own, for what-if questions."""
-        other = Planner(self.order.cabling, self._names, self._racks)
-        other._layout = self._layout
-        other.order = self.order.copy()
-        other._outlook = Outlook(other.order)
-        return other
+        """A planner of its own, for what-if questions and for work beside this one."""
+        return Planner(self.order.cabling, self._names, self._racks, self._domains, self.order.copy())
+
+    @cached_property
+    def _layout(self) -> RackLayout | None:
+        return RackLayout.of(self._racks, self._domains)
 
     def plan(self, request: RingRequest) -> RingPlan:
         """The best rings for a job, given every ring of other jobs where it lies."""
@@ -136,8 +140,10 @@ class Planner:
         missing = request.rings - has
         if missing <= 0:
             return RingPlan(kept=has)
-        if not has and not request.broken:
-            return self._place(request)
+        if not has:
+            self._limits.pop(request.job, None)  # it is new, or has been away
+            if not request.broken:
+                return self._place(request)
         return self._repair(request, missing)
 
     # -- new jobs ------------------------------------------------------------------------------------------------------
@@ -155,11 +161,12 @@ class Planner:
         """Lay the rings of a job that has none: as proposed, if that is sound and no more fit, or else spread."""
         order = self.order
         if order.rings:
-            zones = tuple(self._rooms(request.nodes, request.rings, (0,)))
+            gaps = sorted(self._outlook.rooms(request.nodes, 0))
+            zones = tuple(self._with_room(gaps, request.nodes, request.rings))
         else:
             zones = pack(order, request.job, request.nodes, request.rings).zones
         count = sum(zone.gain for zone in zones)
-        reasons = self._teller.missing(request.rings - count, request.nodes)
+        reasons = self._teller.missing(request.rings - count, request.nodes, laid=count)
         if request.proposal and len(request.proposal) == count and is_sound(order, request.proposal, request.nodes):
             in_step = self._teller.aligned(request.proposal, self._layout)
             return RingPlan(0, (), tuple(Placement(chain, in_step) for chain in request.proposal), reasons)
@@ -187,24 +194,28 @@ class Planner:
             for filled in best
             for chain in filled.shape.chains
         )
-        short = missing + len(moved) - len(placed)
-        reasons = (*self._teller.moved(moved), *self._teller.missing(short, request.nodes, pinned=request.pinned))
+        gained = len(placed) - len(moved)
+        short = self._teller.missing(missing - gained, request.nodes, laid=gained, pinned=request.pinned)
+        reasons = (*self._teller.moved(moved), *short)
         return RingPlan(order.rings_of(request.job) - len(moved), moved, placed, reasons)
 
     def _rooms(self, nodes: int, most: int, homes: Sequence[int]) -> Iterator[Zone]:
         """Gaps with room, nearest to each home in turn, until they hold `most` rings."""
+        turns = zip_longest(*(self._outlook.rooms(nodes, home) for home in homes))
+        gaps = (gap for turn in turns for gap in turn if gap is not None)
+        return self._with_room(gaps, nodes, most)
+
+    def _with_room(self, gaps: Iterable[tuple[int, int]], nodes: int, most: int) -> Iterator[Zone]:
+        """The gaps, each once, as zones, until they hold `most` rings."""
         seen: set[int] = set()
-        lists = [self._outlook.rooms(nodes, home) for home in homes]
-        while lists and most > 0:
-            for rooms in list(lists):
-                gap = next(rooms, None)
-                if gap is None:
-                    lists.remove(rooms)
-                elif gap[0] not in seen and most > 0:
-                    seen.add(gap[0])
-                    gain = self.order.room(*gap, nodes, most)
-                    most -= gain
-                    yield Zone(gap[0], gap[1], 0, gain)
+        for first, last in gaps:
+            if first not in seen:
+                seen.add(first)
+                gain = self.order.room(first, last, nodes, most)
+                most -= gain
+                yield Zone(first, last, 0, gain)
+            if most == 0:
+                return
 
     def _choose(self, request: RingRequest, missing: int, homes: Sequence[int], layout: Layout) -> Choice:
         """Which zones. Exact; the steps are those of the module text."""

@@ -63,11 +63,11 @@ class Teller:
             for ring in rings
         )
 
-    def missing(self, rings: int, nodes: int, *, pinned: bool = False) -> tuple[str, ...]:
-        """Why rings are missing; `nodes` is the number of nodes of one."""
+    def missing(self, rings: int, nodes: int, *, laid: int, pinned: bool = False) -> tuple[str, ...]:
+        """Why so many rings of `nodes` nodes are missing, when the plan lays `laid` more than it moves."""
         if rings <= 0:
             return ()
-        idle = self._order.idle.count(0, self._order.size - 1)
+        idle = self._order.idle.count(0, self._order.size - 1) - laid * nodes
         reason = (
             f"no room for {rings} more {'ring' if rings == 1 else 'rings'} of {nodes} nodes: "
             f"{idle} idle in all, too few within reach of each other"

@@ -45,6 +45,7 @@ class Chaos:
         self.world.advance(self.rng.choice([0, 0.25, 1, 3]))
         assert self.world.engine.state.violations == 0
         self.no_ring_shares_a_node()
+        self.planner_is_in_step()
 
     def node(self):
         return self.rng.choice(self.world.spec.nodes).name
@@ -150,6 +151,25 @@ class Chaos:
         if laid:
             self.world.uncordon(*laid)
         self.world.advance(60)
+
+    def planner_is_in_step(self):
+        """The planner's order, kept current event by event, says what the records say."""
+        state = self.world.engine.state
+        order = state.planner.order
+        laid = {ring.name: ring.chain for job in order.jobs for ring in order.chains_of(job)}
+        assert laid == {name: order.forward(ring.chain) for name, ring in state.rings.items() if ring.chain}
+        assert {node.position for node in state.nodes if node.usable} <= {
+            p for p in range(order.size) if order.usable[p]
+        }
+        for position in range(order.size):
+            node = state.nodes[position]
+            assert node.usable or node.ring or not order.usable[position], f"{node.name} is on offer"
+        for distance, row, laid_row in zip(order.cabling.distances, order.live, order.cabling.laid, strict=True):
+            expected = bytearray(laid_row)
+            for hop in state.dead_hops:
+                if hop.distance == distance:
+                    expected[hop.position] = 0
+            assert row == expected
 
     def no_ring_shares_a_node(self):
         state = self.world.engine.state

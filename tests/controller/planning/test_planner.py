@@ -161,7 +161,9 @@ def test_a_what_if_question_leaves_the_planner_alone(make_planner):
     planner = make_planner(16, chains=[(0, 1, 2, 3), (5, 6, 7, 8)])
     other = planner.copy()
     other.order.set_usable(1, usable=False)
-    assert repair(other, broken=[0]).rings == 2
+    plan = repair(other, broken=[0], rings=4)
+    assert plan.rings == 3
+    assert "3 idle in all" in plan.reasons[0]
     assert planner.order.is_laid("train/0")
     assert planner.order.usable[1]
 
