@@ -36,7 +36,9 @@ def _read_what_if(
                 if key not in named:
                     raise click.BadParameter(f"{key!r} cannot be supposed; write fail= or hop=, such as {_EXAMPLE}")
             if not key:
-                raise click.BadParameter(f"say what becomes of {name!r}: fail={name or 'n17'} or hop={name or 'n3+2'}")
+                raise click.BadParameter(
+                    f"what becomes of {name!r}? Write fail= before nodes, hop= before hops: {_EXAMPLE}"
+                )
             if not name.strip():
                 what = "a node" if key == "fail" else "a hop"
                 raise click.BadParameter(f"{what} is missing after {item or ','!r} in {value!r}, such as {_EXAMPLE}")
