@@ -112,7 +112,7 @@ def _plan_lines(reply: pb.PlanReply) -> Iterator[RenderableType]:
         yield from outlook([ring.change for ring in job.changes], ())
         for ring in job.changes:
             yield Text(f"{ring.change.ring}: {ring.cause}")
-            yield from (Padding(Text(reason), (0, 0, 0, 2)) for reason in ring.reasons)
+            yield from (Padding(Text(reason), (0, 0, 0, 2), expand=False) for reason in ring.reasons)
         yield from map(Text, job.reasons)
         yield ""
     yield from map(Text, reply.reasons)
