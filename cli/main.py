@@ -24,6 +24,7 @@ COMMANDS = {
     "drain": LazyCommand("ringlight.cli.drain:drain", "Take nodes out of their rings, and cordon them."),
     "events": LazyCommand("ringlight.cli.events:events", "What happened, oldest first."),
     "explain": LazyCommand("ringlight.cli.explain:explain", "Why a node, ring or job is as it is."),
+    "plan": LazyCommand("ringlight.cli.plan:plan", "What the controller would do, now or if something failed."),
     "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check, show and generate fabric files."),
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),

@@ -7,12 +7,20 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from ringlight.controller.adapters.northbound_views import changes_to, event_to, job_to, node_to, ring_to
+from ringlight.controller.adapters.northbound_views import (
+    changes_to,
+    event_to,
+    foretold_to,
+    job_to,
+    node_to,
+    ring_to,
+)
 from ringlight.controller.engine import view
 from ringlight.controller.engine.events import Cordon, Drain, ReleaseJob, ResizeJob, SubmitJob, Uncordon
 from ringlight.controller.engine.explain import explain
 from ringlight.controller.engine.operator import known_job
 from ringlight.controller.engine.state import JobRecord
+from ringlight.controller.engine.what_if import WhatIf, what_if
 from ringlight.controller.proposing import with_proposal
 from ringlight.controller.runtime import Runtime
 from ringlight.fabric.errors import InvalidError, RinglightError
@@ -164,6 +172,13 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         async with _refusing(context):
             found = explain(self._state, request.subject)
         return pb.ExplainReply(subject=found.subject, kind=found.kind, summary=found.summary, reasons=found.reasons)
+
+    async def Plan(self, request: pb.PlanRequest, context: Context) -> pb.PlanReply:
+        """What the controller would do; it is not done."""
+        question = WhatIf(tuple(request.failed_nodes), tuple(request.dark_hops))
+        async with _refusing(context):
+            foretold = what_if(self._state, question, self._runtime.now)
+        return foretold_to(foretold)
 
     def _job(self, name: str) -> JobRecord:
         return known_job(self._state, name)

@@ -1,7 +1,8 @@
 """What the engine shows, as messages of the northbound API."""
 
 from ringlight.controller.engine import view
-from ringlight.controller.engine.effects import PlannedChange
+from ringlight.controller.engine.effects import PlannedChange, RingChange
+from ringlight.controller.engine.what_if import Foretold, JobAfter
 from ringlight.controller.ports import LoggedEvent
 from ringlight.protos.v1 import fabric_pb2 as pb
 
@@ -79,4 +80,30 @@ def event_to(logged: LoggedEvent) -> pb.Event:
 
 def changes_to(planned: PlannedChange) -> list[pb.RingChange]:
     """The rings that a request changes."""
-    return [pb.RingChange(ring=change.ring, former=change.former, chain=change.chain) for change in planned.rings]
+    return [_change_to(change) for change in planned.rings]
+
+
+def foretold_to(foretold: Foretold) -> pb.PlanReply:
+    """What would be done."""
+    return pb.PlanReply(jobs=[_job_plan_to(job) for job in foretold.jobs], reasons=foretold.reasons)
+
+
+def _job_plan_to(job: JobAfter) -> pb.JobPlan:
+    return pb.JobPlan(
+        job=job.name,
+        state=job.state.value,
+        rings_now=job.rings_now,
+        rings=job.rings,
+        rings_wanted=job.rings_wanted,
+        min_rings=job.min_rings,
+        changes=[
+            pb.PlannedRing(change=_change_to(after.change), cause=after.cause, reasons=after.reasons)
+            for after in job.changes
+        ],
+        bundles=job.bundles,
+        reasons=job.reasons,
+    )
+
+
+def _change_to(change: RingChange) -> pb.RingChange:
+    return pb.RingChange(ring=change.ring, former=change.former, chain=change.chain)

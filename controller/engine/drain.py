@@ -107,6 +107,14 @@ def without_drains(state: State, job: JobRecord, plan: RingPlan, now: float) -> 
 
     A forced drain is never given up: it was meant to cost a ring if need be.
     """
+    better, given_up = forgo_drains(state, job, plan, now)
+    for node in given_up:
+        stop_drain(state, node, "; ".join(plan.reasons))
+    return better
+
+
+def forgo_drains(state: State, job: JobRecord, plan: RingPlan, now: float) -> tuple[RingPlan, list[NodeRecord]]:
+    """The plan of `without_drains`, and the nodes whose drains it gives up: only cordoned now, and nobody was told."""
     drains = [node for node in leaving(state, job.name) if node.overlay is Overlay.DRAINING and not node.drain_forced]
     for node in drains:
         state.cover(node, Overlay.CORDONED)
@@ -114,7 +122,5 @@ def without_drains(state: State, job: JobRecord, plan: RingPlan, now: float) -> 
     if better.rings <= plan.rings:
         for node in drains:
             state.cover(node, Overlay.DRAINING)
-        return plan
-    for node in drains:
-        stop_drain(state, node, "; ".join(plan.reasons))
-    return better
+        return plan, []
+    return better, drains

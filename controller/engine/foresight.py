@@ -35,14 +35,19 @@ class Forecast:
         return [ring for ring, chain in self.chains if ring.chain and not chain]
 
 
-def foresee(state: State, jobs: Sequence[JobRecord], now: float) -> list[Forecast]:
+def foresee(
+    state: State,
+    jobs: Sequence[JobRecord],
+    now: float,
+    plan_of: Callable[[State, JobRecord, float], RingPlan] = plan_job,
+) -> list[Forecast]:
     """The plans of several jobs: their damaged rings are taken up, then each is planned given those before it."""
     forecasts = []
     with _tentative(state, jobs, now) as lay:
         for job in jobs:
             take_up(state, job)
         for job in jobs:
-            plan = plan_job(state, job, now)
+            plan = plan_of(state, job, now)
             chains = tuple((ring, chain) for ring, chain in new_chains(state, job, plan) if ring.chain or chain)
             # Taken at once: the rings that `lay` changes are the same records.
             forecasts.append(Forecast(job, plan, chains))

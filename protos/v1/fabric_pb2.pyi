@@ -1161,3 +1161,155 @@ class ExplainReply(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExplainReply: _TypeAlias = ExplainReply  # noqa: Y015
+
+@_typing.final
+class PlanRequest(_message.Message):
+    """What to suppose. Nothing supposed: what is due now, for jobs that are damaged or have rings that wait."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FAILED_NODES_FIELD_NUMBER: _builtins.int
+    DARK_HOPS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def failed_nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """by name; as if all of them had failed at this moment"""
+
+    @_builtins.property
+    def dark_hops(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """"n3+2"; as if all of them had gone dark at this moment"""
+
+    def __init__(
+        self,
+        *,
+        failed_nodes: _abc.Iterable[_builtins.str] | None = ...,
+        dark_hops: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dark_hops", b"dark_hops", "failed_nodes", b"failed_nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanRequest: _TypeAlias = PlanRequest  # noqa: Y015
+
+@_typing.final
+class PlanReply(_message.Message):
+    """What would be done."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    JOBS_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def jobs(self) -> _containers.RepeatedCompositeFieldContainer[Global___JobPlan]:
+        """in the order in which they would be planned; empty: nothing is due"""
+
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """about the question as a whole"""
+
+    def __init__(
+        self,
+        *,
+        jobs: _abc.Iterable[Global___JobPlan] | None = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["jobs", b"jobs", "reasons", b"reasons"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlanReply: _TypeAlias = PlanReply  # noqa: Y015
+
+@_typing.final
+class JobPlan(_message.Message):
+    """What would become of one job."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    JOB_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    RINGS_NOW_FIELD_NUMBER: _builtins.int
+    RINGS_FIELD_NUMBER: _builtins.int
+    RINGS_WANTED_FIELD_NUMBER: _builtins.int
+    MIN_RINGS_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    BUNDLES_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    job: _builtins.str
+    """by name"""
+    state: _builtins.str
+    """once its new rings are proven: RUNNING, DEGRADED, WAITING"""
+    rings_now: _builtins.int
+    """rings that have nodes now"""
+    rings: _builtins.int
+    """rings that would have nodes"""
+    rings_wanted: _builtins.int
+    """asked for"""
+    min_rings: _builtins.int
+    """below this it cannot run"""
+    bundles: _builtins.int
+    """that would switch, on nodes that have not failed"""
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlannedRing]:
+        """rings that would change, by rank"""
+
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """why rings move, and what is missing"""
+
+    def __init__(
+        self,
+        *,
+        job: _builtins.str = ...,
+        state: _builtins.str = ...,
+        rings_now: _builtins.int = ...,
+        rings: _builtins.int = ...,
+        rings_wanted: _builtins.int = ...,
+        min_rings: _builtins.int = ...,
+        changes: _abc.Iterable[Global___PlannedRing] | None = ...,
+        bundles: _builtins.int = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundles", b"bundles", "changes", b"changes", "job", b"job", "min_rings", b"min_rings", "reasons", b"reasons", "rings", b"rings", "rings_now", b"rings_now", "rings_wanted", b"rings_wanted", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JobPlan: _TypeAlias = JobPlan  # noqa: Y015
+
+@_typing.final
+class PlannedRing(_message.Message):
+    """What would become of one ring."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    cause: _builtins.str
+    """why it does not stay as it is"""
+    @_builtins.property
+    def change(self) -> Global___RingChange:
+        """its former and its new chain"""
+
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """why these nodes, and what was rejected"""
+
+    def __init__(
+        self,
+        *,
+        change: Global___RingChange | None = ...,
+        cause: _builtins.str = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["change", b"change"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "change", b"change", "reasons", b"reasons"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlannedRing: _TypeAlias = PlannedRing  # noqa: Y015

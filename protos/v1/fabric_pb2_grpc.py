@@ -100,6 +100,11 @@ class FabricServiceStub:
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainRequest.SerializeToString,
                 response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainReply.FromString,
                 _registered_method=True)
+        self.Plan = channel.unary_unary(
+                '/ringlight.v1.FabricService/Plan',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanReply.FromString,
+                _registered_method=True)
 
 
 class FabricServiceServicer:
@@ -197,6 +202,13 @@ class FabricServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Plan(self, request, context):
+        """What the controller would do, now or if something failed; it is not done.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FabricServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -264,6 +276,11 @@ def add_FabricServiceServicer_to_server(servicer, server):
                     servicer.Explain,
                     request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainRequest.FromString,
                     response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainReply.SerializeToString,
+            ),
+            'Plan': grpc.unary_unary_rpc_method_handler(
+                    servicer.Plan,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -618,6 +635,33 @@ class FabricService:
             '/ringlight.v1.FabricService/Explain',
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainRequest.SerializeToString,
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Plan(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/Plan',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanReply.FromString,
             options,
             channel_credentials,
             insecure,

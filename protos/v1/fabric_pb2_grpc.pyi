@@ -62,6 +62,8 @@ class FabricServiceStub:
     """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
     Explain: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]
     """Why a node, ring or job is as it is."""
+    Plan: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.PlanRequest, _fabric_pb2.PlanReply]
+    """What the controller would do, now or if something failed; it is not done."""
 
 @_typing.type_check_only
 class FabricServiceAsyncStub(FabricServiceStub):
@@ -94,6 +96,8 @@ class FabricServiceAsyncStub(FabricServiceStub):
     """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
     Explain: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]  # type: ignore[assignment]
     """Why a node, ring or job is as it is."""
+    Plan: _aio.UnaryUnaryMultiCallable[_fabric_pb2.PlanRequest, _fabric_pb2.PlanReply]  # type: ignore[assignment]
+    """What the controller would do, now or if something failed; it is not done."""
 
 class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
     """What operators, schedulers and the CLI see and ask."""
@@ -201,5 +205,13 @@ class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_fabric_pb2.ExplainReply, _abc.Awaitable[_fabric_pb2.ExplainReply]]:
         """Why a node, ring or job is as it is."""
+
+    @_abc_1.abstractmethod
+    def Plan(
+        self,
+        request: _fabric_pb2.PlanRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.PlanReply, _abc.Awaitable[_fabric_pb2.PlanReply]]:
+        """What the controller would do, now or if something failed; it is not done."""
 
 def add_FabricServiceServicer_to_server(servicer: FabricServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -67,6 +67,7 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
     jobs: list[pb.Job] = field(default_factory=list)
     events: list[pb.Event] = field(default_factory=list)
     explanation: pb.ExplainReply = field(default_factory=pb.ExplainReply)
+    foretold: pb.PlanReply = field(default_factory=pb.PlanReply)
     changes: list[pb.RingChange] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     on_watch: Callable[[], None] | None = None
@@ -153,6 +154,10 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainReply:
         self.note(request, context)
         return self.explanation
+
+    def Plan(self, request: pb.PlanRequest, context: grpc.ServicerContext) -> pb.PlanReply:
+        self.note(request, context)
+        return self.foretold
 
 
 @dataclass

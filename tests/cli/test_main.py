@@ -27,6 +27,8 @@ CLIENT_COMMANDS = (
     ("events",),
     ("events", "--follow"),
     ("explain", "n3"),
+    ("plan",),
+    ("plan", "--what-if", "fail=n3"),
     ("status", "--watch"),
     ("emulator", "faults"),
     ("emulator", "trace"),

@@ -273,3 +273,34 @@ async def test_health_and_reflection_answer(serve):
         listed = {service.name for service in (await call.read()).list_services_response.service}
         assert {"ringlight.v1.AgentService", "ringlight.v1.FabricService", "grpc.health.v1.Health"} <= listed
         await call.done_writing()
+
+
+async def test_what_would_be_done_is_told_and_not_done(lab):
+    async with lab() as running:
+        fabric = running.fabric
+        assert not (await fabric.Plan(pb.PlanRequest())).jobs
+        await running.submit()
+        await running.controller.told("ring-active")
+        (ring,) = (await fabric.ListRings(pb.ListRingsRequest())).rings
+        last = (await fabric.GetFabric(pb.GetFabricRequest())).last_event
+        victim, spare = ring.nodes[1], next(f"n{i}" for i in range(8) if f"n{i}" not in ring.nodes)
+        foretold = await fabric.Plan(pb.PlanRequest(failed_nodes=[victim, spare], dark_hops=[f"{spare}+1"]))
+        (job,) = foretold.jobs
+        assert (job.job, job.state, job.rings_now, job.rings) == ("train", "RUNNING", 1, 1)
+        assert (job.rings_wanted, job.min_rings) == (1, 1)
+        assert job.bundles > 0
+        (after,) = job.changes
+        assert (after.change.ring, after.change.former) == ("train/0", ring.nodes)
+        assert not {victim, spare} & set(after.change.chain)
+        assert after.cause == f"{victim} failed: as supposed"
+        assert after.reasons
+        assert f"{spare} is in no ring" in foretold.reasons
+        (lost,) = (await fabric.Plan(pb.PlanRequest(failed_nodes=[f"n{number}" for number in range(5)]))).jobs
+        assert (lost.state, lost.rings, list(lost.changes[0].change.chain)) == ("WAITING", 0, [])
+        assert lost.reasons
+        assert (await fabric.ListRings(pb.ListRingsRequest())).rings[0] == ring
+        assert (await fabric.GetFabric(pb.GetFabricRequest())).last_event == last
+        await fails(fabric.Plan(pb.PlanRequest(failed_nodes=["x"])), grpc.StatusCode.NOT_FOUND, "'x'", "n0 .. n7")
+        await fails(
+            fabric.Plan(pb.PlanRequest(dark_hops=["n1+7"])), grpc.StatusCode.NOT_FOUND, "'n1+7'", "distances are"
+        )
