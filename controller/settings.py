@@ -74,8 +74,9 @@ class ChangeSettings:
     """Seconds from the last answer until both ends of every hop must see light."""
 
     replan_pause: Seconds = 0.00002
-    """Seconds, for each node of the fabric, between two plans of one job: evidence that comes meanwhile is planned
-    together, so that the answers to a large change cannot drown the controller in plans."""
+    """Seconds after a plan of a job, for each node that it had to look at, until the job is planned again: evidence
+    that comes meanwhile is planned together, so that the answers to a large change cannot drown the controller in
+    plans. A repair looks at the nodes between a fault and the nearest spares, a new job at all."""
 
     revert_after: Seconds = 10.0
     """Seconds after which agents undo a planned change that was not confirmed."""

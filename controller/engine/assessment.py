@@ -49,6 +49,7 @@ def assess_node(state: State, node: NodeRecord, now: float) -> None:
             on_probation=probation_ends is not None and now < probation_ends,
         )
     )
+    (state.failed.add if node.verdict is Verdict.FAILED else state.failed.discard)(node.position)
     _come_back(state, node, now, probation_ends)
     if node.judgement.verdict is former.verdict:
         return

@@ -14,7 +14,7 @@ from ringlight.controller.engine.effects import PlannedChange
 from ringlight.controller.engine.events import Drain
 from ringlight.controller.engine.foresight import Forecast, described, foresee
 from ringlight.controller.engine.overlays import end_drain, keep, named_nodes, stop_drain
-from ringlight.controller.engine.proposals import plan_job, take_up
+from ringlight.controller.engine.proposals import pause, plan_job, take_up
 from ringlight.controller.engine.repair import Change, apply_plan
 from ringlight.controller.engine.state import JobRecord, NodeRecord, Overlay, State
 from ringlight.controller.planning.planner import RingPlan
@@ -44,7 +44,7 @@ def drain(state: State, request: Drain, change: Change, now: float) -> PlannedCh
     for forecast in forecasts:
         take_up(state, forecast.job)
     for forecast in forecasts:
-        forecast.job.planned_at = now
+        pause(state, forecast.job, forecast.plan, now)
         apply_plan(state, forecast.job, forecast.plan, change, now)
     for node in nodes:
         if node.leaving:

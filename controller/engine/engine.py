@@ -39,7 +39,7 @@ from ringlight.controller.engine.events import (
 )
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
-from ringlight.controller.engine.proposals import offer, plan_job, put_back, take_up
+from ringlight.controller.engine.proposals import offer, pause, plan_job, put_back, take_up
 from ringlight.controller.engine.repair import Change, apply_plan
 from ringlight.controller.engine.requests import carry_out
 from ringlight.controller.engine.restore import restore
@@ -264,17 +264,16 @@ class Engine:
 
     def _may_plan(self, job: JobRecord, now: float) -> bool:
         """Whether the last plan of a job is long enough ago; it is put on the agenda otherwise."""
-        due = job.planned_at + self.state.settings.change.replan_pause * self.state.wiring.size
-        if now < due:
-            self.state.agenda.put(("job", job.name), due)
-        return now >= due
+        if now < job.plan_again_at:
+            self.state.agenda.put(("job", job.name), job.plan_again_at)
+        return now >= job.plan_again_at
 
     def _plan_job(self, job: JobRecord, change: Change, now: float, *, damaged: bool) -> None:
         """Plan one job, and make the plan what is wanted."""
         state = self.state
-        job.planned_at = now
         take_up(state, job)
         plan = plan_job(state, job, now)
+        pause(state, job, plan, now)
         if plan.rings < sum(bool(ring.chain) for ring in job.rings):
             if not state.open:
                 put_back(state, job, now)

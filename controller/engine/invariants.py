@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from ringlight.controller.engine.assessment import rests_on_silence_alone
 from ringlight.controller.engine.effects import SendCircuits
 from ringlight.controller.engine.state import State
-from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.spec import Port
 
 
@@ -55,8 +54,8 @@ def check(state: State, commands: list[SendCircuits], footing: Footing) -> list[
             found.append(Violation("I5", command.node, f"generation {command.generation} does not grow"))
         if footing.starting and not footing.evidence:
             found.append(Violation("I6", command.node, "a start changes no circuit"))
-    for node in state.nodes:
-        if node.verdict is Verdict.FAILED and rests_on_silence_alone(node.judgement):
+    for node in (state.nodes[position] for position in sorted(state.failed)):
+        if rests_on_silence_alone(node.judgement):
             found.extend(Violation("I7", command.node, f"{node.name} failed by silence alone") for command in commands)
     return found
 

@@ -5,7 +5,7 @@ import re
 from ringlight.controller.engine.commitment import let_go
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import ReleaseJob, SubmitJob
-from ringlight.controller.engine.proposals import plan_job
+from ringlight.controller.engine.proposals import pause, plan_job
 from ringlight.controller.engine.repair import Change, apply_plan, want_tables
 from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State, stored_job
 from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError
@@ -27,7 +27,7 @@ def submit(state: State, request: SubmitJob, change: Change, now: float) -> None
             f"and only {plan.rings} can be placed now",
             hint=why_no_more(state, plan.rings),
         )
-    job.planned_at = now
+    pause(state, job, plan, now)
     state.jobs[job.name] = job
     state.rings.update({ring.name: ring for ring in job.rings})
     state.tell("job-submitted", job.name, f"{job.rings_wanted} rings of {job.tp} GPUs, priority {job.priority}")

@@ -63,6 +63,11 @@ def plan_job(state: State, job: JobRecord, now: float, proposal: tuple[Chain, ..
     return plan
 
 
+def pause(state: State, job: JobRecord, plan: RingPlan, now: float) -> None:
+    """Do not plan a job again for a while that suits what this plan cost; evidence that comes meanwhile waits."""
+    job.plan_again_at = now + state.settings.change.replan_pause * plan.looked
+
+
 def _no_longer_usable(state: State, plan: RingPlan, lent: list[int], now: float) -> list[int]:
     """Nodes of a plan that became unusable by time alone, and were not judged since."""
     kept = {position for ring in plan.moved for position in ring.chain}

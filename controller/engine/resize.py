@@ -11,6 +11,7 @@ from ringlight.controller.engine.effects import Persist, PlannedChange
 from ringlight.controller.engine.events import ResizeJob
 from ringlight.controller.engine.foresight import described, foresee, ring_change
 from ringlight.controller.engine.operator import dissolve, known_job, why_no_more
+from ringlight.controller.engine.proposals import pause
 from ringlight.controller.engine.repair import Change, apply_plan, want_tables
 from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State, stored_job, stored_ring
 from ringlight.fabric.errors import ErrorCode, InvalidError, RinglightError
@@ -49,7 +50,7 @@ def _grow(state: State, job: JobRecord, request: ResizeJob, change: Change, now:
     state.rings.update({ring.name: ring for ring in grown})
     _record(state, job, request)
     change.planned = True
-    job.planned_at = now
+    pause(state, job, forecast.plan, now)
     apply_plan(state, job, forecast.plan, change, now)
     return planned
 

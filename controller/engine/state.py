@@ -184,7 +184,7 @@ class JobRecord:
 
     Attributes:
         settled_once: its rings have come to rest since it was submitted.
-        planned_at: when it was last planned (monotonic seconds).
+        plan_again_at: not to be planned before (monotonic seconds).
     """
 
     name: str
@@ -197,7 +197,7 @@ class JobRecord:
     rings: list[RingRecord] = field(default_factory=list)
     released: bool = False
     settled_once: bool = False
-    planned_at: float = -math.inf
+    plan_again_at: float = -math.inf
 
     @property
     def active(self) -> int:
@@ -254,6 +254,7 @@ class State:
         self.capacity_grew = False  # something that a waiting ring could use has become free
         self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
+        self.failed: set[int] = set()  # nodes that are FAILED
         self.damaged: set[str] = set()  # rings that cannot stay as they are
         self.leaving: set[int] = set()  # nodes that a planned change took out of a ring, until that is proven
         self.postponed: set[str] = set()  # damaged jobs that wait for more agents to dial in

@@ -151,7 +151,8 @@ class _Lines:
             kept, new = self._fewest_new(wanted)
         new = new[: wanted - len(kept)]
         zones = tuple(self._zones(kept, new, is_laid=is_laid))
-        return Choice(zones, sum(zone.gain for zone in zones), sum(zone.moved for zone in zones))
+        gain, moved = sum(zone.gain for zone in zones), sum(zone.moved for zone in zones)
+        return Choice(zones, gain, moved, everywhere=True)
 
     def _most(self) -> tuple[list[int], list[int]]:
         """Most rings, then most survivors, however many are wanted: places of survivors kept, and of new rings."""

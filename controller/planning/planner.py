@@ -81,12 +81,14 @@ class RingPlan:
         moved: survivors that must move.
         placed: chains laid anew, in rank order for a new job.
         reasons: why survivors move, and why rings are missing.
+        looked: about how many positions had to be looked at: what the plan cost.
     """
 
     kept: int
     moved: tuple[LaidRing, ...] = ()
     placed: tuple[Placement, ...] = ()
     reasons: tuple[str, ...] = ()
+    looked: int = 0
 
     @property
     def rings(self) -> int:
@@ -169,11 +171,12 @@ class Planner:
         reasons = self._teller.missing(request.rings - count, request.nodes, laid=count)
         if request.proposal and len(request.proposal) == count and is_sound(order, request.proposal, request.nodes):
             in_step = self._teller.aligned(request.proposal, self._layout)
-            return RingPlan(0, (), tuple(Placement(chain, in_step) for chain in request.proposal), reasons)
+            placed = tuple(Placement(chain, in_step) for chain in request.proposal)
+            return RingPlan(0, (), placed, reasons, order.size)
         strips = [order.strip(zone.first, zone.last) for zone in sorted(zones, key=lambda zone: zone.first)]
         chains = spread(strips, request.nodes, count) if count else ()
         placed = tuple(Placement(self._wrapped(chain), ("a new ring",)) for chain in chains)
-        return RingPlan(0, (), placed, reasons)
+        return RingPlan(0, (), placed, reasons, order.size)
 
     def _wrapped(self, chain: Sequence[int]) -> Chain:
         return tuple(self.order.wrap(position) for position in chain)
@@ -195,9 +198,10 @@ class Planner:
             for chain in filled.shape.chains
         )
         gained = len(placed) - len(moved)
+        looked = order.size if choice.everywhere else (len(placed) + 1) * request.nodes
         short = self._teller.missing(missing - gained, request.nodes, laid=gained, pinned=request.pinned)
         reasons = (*self._teller.moved(moved), *short)
-        return RingPlan(order.rings_of(request.job) - len(moved), moved, placed, reasons)
+        return RingPlan(order.rings_of(request.job) - len(moved), moved, placed, reasons, looked)
 
     def _rooms(self, nodes: int, most: int, homes: Sequence[int]) -> Iterator[Zone]:
         """Gaps with room, nearest to each home in turn, until they hold `most` rings."""

@@ -80,11 +80,16 @@ def _walls(order: Order, start: int, job: str, most_moved: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Disjoint zones, what they gain and cost together."""
+    """Disjoint zones, what they gain and cost together.
+
+    Attributes:
+        everywhere: the whole order was looked at for it.
+    """
 
     zones: tuple[Zone, ...]
     gain: int
     moved: int
+    everywhere: bool = False
 
 
 _Value = tuple[int, int, "_Chosen | None"]  # (moved, distance, what was chosen)
