@@ -116,9 +116,19 @@ def trimmed(rows: Sequence[int], sets: Sequence[AlignedSet], wanted: int, nodes_
     count = min(surplus // nodes_a_rack, len(whole))
     gone = {whole[(2 * number + 1) * len(whole) // (2 * count)] for number in range(count)}
     left = [each for index, each in enumerate(left) if index not in gone]
+    of_ring = {ring: each for each in left for ring in each}
     for _ in range(surplus - count * nodes_a_rack):
         left = _without_one(rows, left, nodes_a_rack)
-    return left
+    return [_evenly(rows, each, of_ring[each[0]], nodes_a_rack) for each in left]
+
+
+def _evenly(rows: Sequence[int], left: AlignedSet, whole: AlignedSet, nodes_a_rack: int) -> AlignedSet:
+    """What is left of a set, chosen so that the rings that went lay evenly among the others, if that costs nothing."""
+    if len(left) == len(whole) or crossing_pairs(rows, whole, nodes_a_rack):
+        return left
+    count = len(whole) - len(left)
+    gone = {(2 * number + 1) * len(whole) // (2 * count) for number in range(count)}
+    return tuple(ring for index, ring in enumerate(whole) if index not in gone)
 
 
 def _without_one(rows: Sequence[int], sets: list[AlignedSet], nodes_a_rack: int) -> list[AlignedSet]:

@@ -66,3 +66,7 @@ def test_whole_sets_are_given_up_evenly():
 
 def test_nothing_is_given_up_when_there_are_too_few():
     assert trimmed(ROWS, [whole(0, 1)], 9, 4) == [whole(0, 1)]
+
+
+def test_rings_that_go_leave_their_sub_lines_idle_evenly():
+    assert trimmed(ROWS, [whole(0, 1)], 2, 4) == [(ring(0, 0, 1), ring(2, 0, 1))]
