@@ -60,8 +60,9 @@ class Outlook:
         """Gaps (first, last) with room for a ring of so many nodes, nearest to a position first."""
         self._sync()
         order = self._order
-        if not order.rings:  # one gap, which on a closed order begins nowhere
-            yield 0, order.size - 1
+        if not order.rings:  # one gap, which on a closed order begins nowhere: as far away as can be
+            first = order.wrap(near - order.size // 2) if order.closed else 0
+            yield first, first + order.size - 1
             return
         if nodes not in self._rooms:
             roomy = (first for first, last in order.gaps() if self._has_room(first, last, nodes))

@@ -69,6 +69,11 @@ def test_among_equal_switches_ranks_keep_their_racks(make_planner):
     assert chains_of(early) == [(5, 6, 8, 9)]
 
 
+def test_the_only_ring_of_a_closed_order_stays_where_it_is_though_it_wraps(make_planner):
+    plan = repair(make_planner(12, chains=[(10, 11, 0, 1)], down={0}), broken=[0])
+    assert chains_of(plan) in [[(9, 10, 11, 1)], [(10, 11, 1, 2)]]
+
+
 def test_an_idle_stretch_is_preferred_to_moving_a_ring_that_works(make_planner):
     plan = repair(make_planner(20, closed=False, chains=[(0, 1, 2, 3), (4, 5, 6, 7)], down={1}), broken=[0])
     assert plan.kept == 1
