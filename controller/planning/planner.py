@@ -205,6 +205,7 @@ class Planner:
 
     def _rooms(self, nodes: int, most: int, homes: Sequence[int]) -> Iterator[Zone]:
         """Gaps with room, nearest to each home in turn, until they hold `most` rings."""
+        homes = homes if self.order.rings else homes[:1]  # without a ring all is one gap, seen from somewhere
         turns = zip_longest(*(self._outlook.rooms(nodes, home) for home in homes))
         gaps = (gap for turn in turns for gap in turn if gap is not None)
         return self._with_room(gaps, nodes, most)
