@@ -79,8 +79,10 @@ class Daemon:
     async def _first_line(process: asyncio.subprocess.Process) -> bytes:
         """The first line it prints; empty when it ends or takes too long."""
         if process.stdout is not None:
+            # Not `wait_for`: in Python 3.11 it forgets a Ctrl-C that comes just when the process ends.
             with contextlib.suppress(TimeoutError):
-                return await asyncio.wait_for(process.stdout.readline(), _READY_SECONDS)
+                async with asyncio.timeout(_READY_SECONDS):
+                    return await process.stdout.readline()
         return b""
 
     async def stop(self) -> int:
@@ -89,7 +91,8 @@ class Daemon:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            return await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+            async with asyncio.timeout(_STOP_SECONDS):
+                return await process.wait()
         except TimeoutError:
             process.kill()
             return await process.wait()
