@@ -32,6 +32,7 @@ def main(sizes: Sequence[int], repairs: int, bursts: int, json_file: Path | None
     console.print(_table(found))
     if json_file is not None:
         json_file.write_text(json.dumps([asdict(one) for one in found], indent=2) + "\n", encoding="utf-8")
+        click.echo(f"written to {json_file}: times in seconds, unrounded", err=True)
 
 
 def _table(found: Sequence[Scale]) -> Table:

@@ -117,6 +117,7 @@ def dissolve(state: State, ring: RingRecord, why: str) -> set[int]:
     del state.rings[ring.name]
     for node in state.chain_nodes(ring):
         node.ring = ""
+        state.planner.order.set_usable(node.position, usable=node.usable)
     state.enter(ring, RingState.RELEASED)
     let_go(state, ring.job)
     ring.cause = why

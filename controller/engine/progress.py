@@ -76,6 +76,7 @@ def give_up_on(state: State, node: NodeRecord) -> None:
     """A node did not answer in time: plan without it until it speaks for itself."""
     node.unanswered = True
     state.owing.discard(node.position)
+    state.dirty_nodes.add(node.position)
 
 
 def advance(state: State, ring: RingRecord, now: float) -> None:
