@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 _MICRO, _MILLI = 1e-6, 1e-3
+_ROUNDS_UP = 0.9995  # from here on, three digits of a unit are one of the next
 
 
 class Unit(StrEnum):
@@ -72,8 +73,8 @@ def written(value: float, unit: Unit) -> str:
     """A value for people: three digits and a unit that suits its size."""
     if unit is Unit.RATE:
         return f"{value:,.0f} /s"
-    if value < _MILLI:
+    if value < _ROUNDS_UP * _MILLI:
         return f"{value / _MICRO:.3g} µs"
-    if value < 1:
+    if value < _ROUNDS_UP:
         return f"{value / _MILLI:.3g} ms"
     return f"{value:.3g} s"

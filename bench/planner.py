@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from random import Random
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-from bench.fabrics import make_spec
+from bench.fabrics import RING_NODES, K, make_spec
 from bench.figures import Figure, median, median_time, percentile, timed
-from bench.lives import Site
+from bench.lives import JOB, Site
 from ringlight.controller.planning.order import LaidRing
 from ringlight.fabric.rings import chain_tables
 from ringlight.fabric.wiring import Wiring
 
-K, RING_NODES = 2, 8
 DOWN, SPARE = 0.02, 0.01
 BURST = 8
 _SEED = 1
@@ -92,7 +91,7 @@ class _Trial:
     def __init__(self, site: Site, random: Random) -> None:
         self._site = site
         self._random = random
-        self._rings = list(site.order.chains_of("train"))
+        self._rings = list(site.order.chains_of(JOB))
 
     def repair(self, faults: int) -> tuple[float, int]:
         """So many faults at once: seconds until their rings are laid again, and how many other rings moved."""

@@ -5,7 +5,7 @@ was expected there. Fabrics are judged by the rules of fabric files.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +17,11 @@ from ringlight.controller.planning.vectors import Case, Score, chain_span
 from ringlight.fabric.assembly import assemble
 from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.form import read_form
-from ringlight.fabric.problem import Problem, shown, under
+from ringlight.fabric.problem import Problem, WrongFileError, shown, under
 from ringlight.fabric.schema import MAX_K, MAX_NODES
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.wiring import HopKey, Wiring
 
-_MOST_SHOWN = 20  # mistakes; a file made by a program has the same one in every case
 _FORM = (
     "a case such as {'nodes': 8, 'k': 2, 'closed': true, 'nodes_per_ring': 4, 'expect': {'rings': 2, 'kept': 0}, ...}"
 )
@@ -71,21 +70,11 @@ class _CaseEntry(_Entry):
     expect: _ScoreEntry
 
 
-class VectorFileError(InvalidError):
-    """A file of placement cases is wrong.
+class VectorFileError(WrongFileError):
+    """A file of placement cases is wrong."""
 
-    Attributes:
-        problems: every mistake that was found.
-    """
-
-    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(problems)
-        count = "a mistake" if len(self.problems) == 1 else f"{len(self.problems)} mistakes"
-        lines = [f"  {problem}" for problem in self.problems[:_MOST_SHOWN]]
-        if len(self.problems) > _MOST_SHOWN:
-            lines.append(f"  and {len(self.problems) - _MOST_SHOWN} more")
-        hint = "correct the file; docs/operations.md tells what a case holds"
-        super().__init__("\n".join([f"{source} has {count}:", *lines]), hint=hint)
+    advice = "docs/operations.md tells what a case holds"
+    most_shown = 20  # a file made by a program has the same one in every case
 
 
 def load_cases(path: Path) -> tuple[Case, ...]:
@@ -94,13 +83,7 @@ def load_cases(path: Path) -> tuple[Case, ...]:
     Raises:
         VectorFileError: unreadable or wrong; lists every mistake.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise VectorFileError(str(path), [Problem("", f"cannot be read: {error.strerror}")]) from error
-    except UnicodeDecodeError as error:
-        raise VectorFileError(str(path), [Problem("", "is not UTF-8 text")]) from error
-    return parse_cases(text, source=str(path))
+    return parse_cases(VectorFileError.read(path), source=str(path))
 
 
 def parse_cases(text: str, *, source: str) -> tuple[Case, ...]:

@@ -8,34 +8,20 @@ Three stages each collect their mistakes and pass on what is right: `document` (
 and `assembly` (whether it makes sense together).
 """
 
-from collections.abc import Iterable
 from pathlib import Path as FilePath
 
 from ringlight.fabric.assembly import assemble
 from ringlight.fabric.document import read_document
-from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.form import read_form
-from ringlight.fabric.problem import Problem, shown
+from ringlight.fabric.problem import Problem, WrongFileError, shown
 from ringlight.fabric.schema import FABRIC_KEYS
 from ringlight.fabric.spec import FabricSpec
 
 
-class FabricFileError(InvalidError):
-    """A fabric file is wrong.
+class FabricFileError(WrongFileError):
+    """A fabric file is wrong."""
 
-    Attributes:
-        source: the file.
-        problems: every mistake that was found.
-    """
-
-    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
-        self.source = source
-        self.problems = tuple(problems)
-        count = "a mistake" if len(self.problems) == 1 else f"{len(self.problems)} mistakes"
-        lines = "\n".join(f"  {problem}" for problem in self.problems)
-        super().__init__(
-            f"{source} has {count}:\n{lines}", hint="correct the file; docs/fabric-file.md explains its keys"
-        )
+    advice = "docs/fabric-file.md explains its keys"
 
 
 def load_fabric(path: FilePath) -> FabricSpec:
@@ -44,13 +30,7 @@ def load_fabric(path: FilePath) -> FabricSpec:
     Raises:
         FabricFileError: unreadable or wrong; lists every mistake.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FabricFileError(str(path), [Problem("", f"cannot be read: {error.strerror}")]) from error
-    except UnicodeDecodeError as error:
-        raise FabricFileError(str(path), [Problem("", "is not UTF-8 text")]) from error
-    return parse_fabric(text, source=str(path))
+    return parse_fabric(FabricFileError.read(path), source=str(path))
 
 
 def parse_fabric(text: str, *, source: str) -> FabricSpec:

@@ -1,6 +1,11 @@
-"""One mistake in a fabric file. Every stage of reading a file makes them; none stops at the first."""
+"""Mistakes in a file. Every stage of reading one makes them; none stops at the first."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import ClassVar
+
+from ringlight.fabric.errors import InvalidError
 
 _LONGEST = 60  # characters of a value that a message repeats
 
@@ -19,6 +24,42 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class WrongFileError(InvalidError):
+    """A file is wrong, or cannot be read. Each kind of file has its own.
+
+    Attributes:
+        source: the file.
+        problems: every mistake that was found.
+    """
+
+    advice: ClassVar[str]  # where to read what such a file holds
+    most_shown: ClassVar[int | None] = None  # mistakes that the message lists; None for all
+
+    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        count = "a mistake" if len(self.problems) == 1 else f"{len(self.problems)} mistakes"
+        shown_problems = self.problems[: self.most_shown]
+        lines = [f"  {problem}" for problem in shown_problems]
+        if more := len(self.problems) - len(shown_problems):
+            lines.append(f"  and {more} more")
+        super().__init__("\n".join([f"{source} has {count}:", *lines]), hint=f"correct the file; {self.advice}")
+
+    @classmethod
+    def read(cls, path: FilePath) -> str:
+        """The text of a file of this kind.
+
+        Raises:
+            WrongFileError: of the kind; it cannot be read.
+        """
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise cls(str(path), [Problem("", f"cannot be read: {error.strerror}")]) from error
+        except UnicodeDecodeError as error:
+            raise cls(str(path), [Problem("", "is not UTF-8 text")]) from error
 
 
 def under(path: str, part: int | str) -> str:

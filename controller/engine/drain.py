@@ -57,7 +57,7 @@ def drain(state: State, request: Drain, change: Change, now: float) -> PlannedCh
 def _foresee(state: State, nodes: Sequence[NodeRecord], now: float) -> list[Forecast]:
     """The plans of the jobs concerned, as if the nodes were draining already; by priority, as faults are planned."""
     names = {state.rings[node.ring].job for node in nodes if node.ring}
-    jobs = sorted((state.jobs[name] for name in names), key=lambda job: (-job.priority, job.order))
+    jobs = sorted((state.jobs[name] for name in names), key=lambda job: job.precedence)
     with _covered(state, nodes):
         return foresee(state, jobs, now)
 

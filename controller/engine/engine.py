@@ -253,7 +253,7 @@ class Engine:
         """Jobs that lost something or may get something back, by priority; the others wait for more to dial in."""
         state = self.state
         jobs = []
-        for job in sorted(state.jobs.values(), key=lambda job: (-job.priority, job.order)):
+        for job in sorted(state.jobs.values(), key=lambda job: job.precedence):
             damaged = job.name in damaged_jobs
             hopeful = state.open and state.capacity_grew and any(not ring.chain for ring in job.rings)
             if damaged and not state.open and not self._knows_enough(job):
@@ -271,10 +271,11 @@ class Engine:
     def _plan_job(self, job: JobRecord, change: Change, now: float, *, damaged: bool) -> None:
         """Plan one job, and make the plan what is wanted."""
         state = self.state
-        take_up(state, job)
+        if not state.open:
+            take_up(state, job)  # one job at a time: what is put back must find its place free
         plan = plan_job(state, job, now)
         pause(state, job, plan, now)
-        if plan.rings < sum(bool(ring.chain) for ring in job.rings):
+        if plan.rings < job.rings_laid:
             if not state.open:
                 put_back(state, job, now)
                 state.postponed.add(job.name)

@@ -48,31 +48,24 @@ def uncordon(state: State, request: Uncordon) -> None:
         if node.overlay is None:
             continue
         state.tell("node-uncordoned", node.name, f"was {described(node)}")
-        lift(state, node)
-
-
-def lift(state: State, node: NodeRecord) -> None:
-    """Take the overlay off a node."""
-    state.cover(node, None)
-    node.overlay_reason = ""
-    node.drain_forced = False
-    keep(state, node)
+        _settle(state, node, None, "")
 
 
 def end_drain(state: State, node: NodeRecord) -> None:
     """A draining node is in no ring any more: it stays cordoned."""
-    _settle(state, node, node.overlay_reason or "drained")
+    _settle(state, node, Overlay.CORDONED, node.overlay_reason or "drained")
     state.tell("node-drained", node.name, "is in no ring; cordoned until it is uncordoned")
 
 
 def stop_drain(state: State, node: NodeRecord, why: str) -> None:
     """A drain is given up: the node may serve its own ring again, and no other."""
-    _settle(state, node, f"drain given up: {why}")
+    _settle(state, node, Overlay.CORDONED, f"drain given up: {why}")
     state.tell("node-drain-failed", node.name, f"given up, since a ring would be lost: {why}; cordoned")
 
 
-def _settle(state: State, node: NodeRecord, reason: str) -> None:
-    state.cover(node, Overlay.CORDONED)
+def _settle(state: State, node: NodeRecord, overlay: Overlay | None, reason: str) -> None:
+    """Whatever was under way with a node is over."""
+    state.cover(node, overlay)
     node.overlay_reason = reason
     node.drain_forced = False
     keep(state, node)

@@ -200,6 +200,16 @@ class JobRecord:
     plan_again_at: float = -math.inf
 
     @property
+    def precedence(self) -> tuple[int, int]:
+        """Jobs are planned in this order: the higher priority first, then the older one."""
+        return -self.priority, self.order
+
+    @property
+    def rings_laid(self) -> int:
+        """Rings that have nodes, whether or not they carry light."""
+        return sum(bool(ring.chain) for ring in self.rings)
+
+    @property
     def active(self) -> int:
         """Rings that are ACTIVE."""
         return sum(ring.state is RingState.ACTIVE for ring in self.rings)

@@ -169,19 +169,15 @@ def _jobs_concerned(state: State) -> list[JobRecord]:
     hit = {state.rings[name].job for name in state.damaged}
     waiting = {ring.job for ring in state.rings.values() if not ring.chain}
     jobs = [state.jobs[name] for name in hit | waiting]
-    return sorted(jobs, key=lambda job: (job.name not in hit, -job.priority, job.order))
+    return sorted(jobs, key=lambda job: (job.name not in hit, *job.precedence))
 
 
 def _repair_plan(state: State, job: JobRecord, now: float) -> RingPlan:
     """The plan of a job as a repair has it: drains are given up rather than a ring."""
     plan = plan_job(state, job, now)
-    if plan.rings < _rings_now(job):
+    if plan.rings < job.rings_laid:
         plan, _ = forgo_drains(state, job, plan, now)
     return plan
-
-
-def _rings_now(job: JobRecord) -> int:
-    return sum(bool(ring.chain) for ring in job.rings)
 
 
 def _job_after(state: State, forecast: Forecast, bundles: int) -> JobAfter:
@@ -195,7 +191,7 @@ def _job_after(state: State, forecast: Forecast, bundles: int) -> JobAfter:
     return JobAfter(
         name=job.name,
         state=_state_with(job, plan.rings),
-        rings_now=_rings_now(job),
+        rings_now=job.rings_laid,
         rings=plan.rings,
         rings_wanted=job.rings_wanted,
         min_rings=job.min_rings,

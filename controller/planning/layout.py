@@ -7,7 +7,7 @@ that is nearer to home, so that the rest stays in one piece.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ringlight.controller.planning.order import Chain, LaidRing, Order
+from ringlight.controller.planning.order import LaidRing, Order
 from ringlight.controller.planning.shaping import Shape, Table, cheapest, shortest
 from ringlight.controller.planning.zones import Zone
 
@@ -37,17 +37,17 @@ class Layout:
         order: with every ring that stands.
         racks: by position, the rack of a node; empty when racks are not known.
         nodes: nodes of a ring.
-        broken: forward chains of the rings that were lost.
+        broken: the rings that were lost, without names.
         homes: where those began, or where the job is.
     """
 
     def __init__(
-        self, order: Order, racks: Sequence[str], nodes: int, *, broken: Sequence[Chain], homes: Sequence[int]
+        self, order: Order, racks: Sequence[str], nodes: int, *, broken: Sequence[LaidRing], homes: Sequence[int]
     ) -> None:
         self._order = order
         self._racks = racks
         self._nodes = nodes
-        self._broken = tuple(LaidRing("", "", chain, chain[0], chain[-1]) for chain in broken)
+        self._broken = broken
         self._homes = homes
 
     def distance(self, zone: Zone) -> int:
@@ -64,8 +64,9 @@ class Layout:
         formers = self._formers(zone)
         broken = [ring for ring in formers if not ring.name]
         count = len(formers) - len(broken) + gain
+        search = self._search(zone, formers, count)
         for first, last in self._windows(zone, broken):
-            shape = self._shape(zone, formers, first, last, count)
+            shape = search(first, last)
             if shape is not None:
                 return Filled(zone, shape, formers)
         chains = shortest(self._order.strip(zone.first, zone.last), self._nodes, count)
@@ -77,30 +78,30 @@ class Layout:
         if len(formers) == 1 and not formers[0].name:
             start, end = self._span(zone, formers[0])
             margin = self._nodes * self._order.cabling.longest
+            search = self._search(zone, formers, 1)
             for first, last in ((max(zone.first, start - margin), end), (start, min(zone.last, end + margin))):
-                shape = self._shape(zone, formers, first, last, 1)
+                shape = search(first, last)
                 if shape is not None:
                     yield Filled(zone, shape, formers)
 
-    def _shape(self, zone: Zone, formers: tuple[LaidRing, ...], first: int, last: int, count: int) -> Shape | None:
-        strip = self._order.strip(first, last)
-        return cheapest(strip, self._nodes, count, self._tables(zone, formers), self._misfit(formers, count))
+    def _search(self, zone: Zone, formers: Sequence[LaidRing], count: int) -> Callable[[int, int], Shape | None]:
+        """What finds the best `count` chains in a part of a zone, given by its first and last position."""
+        tables, misfit = self._tables(zone, formers), self._misfit(formers, count)
+        return lambda first, last: cheapest(self._order.strip(first, last), self._nodes, count, tables, misfit)
 
     def _formers(self, zone: Zone) -> tuple[LaidRing, ...]:
         """The rings that lay in a zone, in its order: survivors, and those that were lost."""
         order = self._order
         inside = list(order.rings_in(zone.first, zone.last)) if zone.moved else []
         for ring in self._broken:
-            ends = (order.distance(zone.first, zone.last, end) for end in (ring.chain[0], ring.chain[-1]))
-            if not any(ends):
+            if not any(order.distance(zone.first, zone.last, end) for end in (ring.first, ring.last)):
                 inside.append(ring)
         return tuple(sorted(inside, key=lambda ring: self._span(zone, ring)))
 
     def _span(self, zone: Zone, ring: LaidRing) -> tuple[int, int]:
         """Where a ring lay, in the unrolled positions of its zone."""
-        size = self._order.size
-        first = zone.first + (ring.chain[0] - zone.first) % size
-        return first, first + (ring.chain[-1] - ring.chain[0]) % size
+        first = zone.first + (ring.first - zone.first) % self._order.size
+        return first, first + ring.last - ring.first
 
     def _windows(self, zone: Zone, broken: Sequence[LaidRing]) -> Iterator[tuple[int, int]]:
         """Parts of a zone to lay rings into, best first."""

@@ -64,10 +64,6 @@ class Marks:
             return self._marks.count(_MARK, start, end + 1)
         return self._marks.count(_MARK, start) + self._marks.count(_MARK, 0, end + 1)
 
-    def cut(self, first: int, last: int) -> bytes:
-        """The marks of [first, last] as bytes, 1 for marked; a stretch of at most one turn."""
-        return cut(self._marks, first, last)
-
     def copy(self) -> "Marks":
         """A set of its own."""
         other = Marks(self._size, closed=self._closed)

@@ -114,20 +114,17 @@ class Order:
         """
         if name in self._rings:
             raise ValueError(f"ring {name} is laid already")
-        forward = self.forward(chain)
-        first = forward[0]
-        last = first + sum((after - before) % self.size for before, after in pairwise(forward))
-        if self.covered.count(first, last):
+        ring = self.as_ring(chain, name, job)
+        if self.covered.count(ring.first, ring.last):
             raise ValueError(f"ring {name} would lie over another one")
-        ring = LaidRing(name, job, forward, first, last)
-        self._rings[name] = self._ring_at[first] = ring
+        self._rings[name] = self._ring_at[ring.first] = ring
         self._of_job.setdefault(job, set()).add(name)
-        self.heads[first] = True
-        for position in range(first, last + 1):
+        self.heads[ring.first] = True
+        for position in range(ring.first, ring.last + 1):
             self.covered[position] = True
-        for position in forward:
+        for position in ring.chain:
             self.idle[position] = False
-        self._touch(first, last)
+        self._touch(ring.first, ring.last)
 
     def lift(self, name: str) -> LaidRing:
         """Take a ring away; its nodes are idle from now on. Raises `KeyError` when there is no such ring."""
@@ -181,6 +178,12 @@ class Order:
             return chain
         ahead = self._hop_kind(chain[0], (chain[1] - chain[0]) % self.size) if self.closed else chain[1] > chain[0]
         return chain if ahead else chain[::-1]
+
+    def as_ring(self, chain: Chain, name: str = "", job: str = "") -> LaidRing:
+        """A ring as it lies, or would lie; a chain that is nobody's has no name."""
+        forward = self.forward(chain)
+        length = sum((after - before) % self.size for before, after in pairwise(forward))
+        return LaidRing(name, job, forward, forward[0], forward[0] + length)
 
     def kind(self, position: int, distance: int) -> Kind:
         """The kind of the hop that was laid from a position. Raises `KeyError` when there is none."""

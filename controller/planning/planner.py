@@ -130,7 +130,9 @@ class Planner:
 
     def copy(self) -> "Planner":
         """A planner of its own, for what-if questions and for work beside this one."""
-        return Planner(self.order.cabling, self._names, self._racks, self._domains, self.order.copy())
+        other = Planner(self.order.cabling, self._names, self._racks, self._domains, self.order.copy())
+        other._layout = self._layout  # read from the names once
+        return other
 
     @cached_property
     def _layout(self) -> RackLayout | None:
@@ -186,8 +188,8 @@ class Planner:
     def _repair(self, request: RingRequest, missing: int) -> RingPlan:
         """Give a job back what it lost."""
         order = self.order
-        broken = tuple(map(order.forward, request.broken))
-        homes = tuple(chain[0] for chain in broken) or (next(order.chains_of(request.job)).first,)
+        broken = tuple(map(order.as_ring, request.broken))
+        homes = tuple(ring.first for ring in broken) or (next(order.chains_of(request.job)).first,)
         layout = Layout(order, self._racks, request.nodes, broken=broken, homes=homes)
         choice = self._choose(request, missing, homes, layout)
         best, rejected = self._fill(request, missing, choice, layout)

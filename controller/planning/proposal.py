@@ -16,9 +16,10 @@ def is_sound(order: Order, chains: Sequence[Chain], nodes: int) -> bool:
     for chain in chains:
         if len(chain) != nodes or not _can_be_led(order, chain):
             return False
-        length = sum((after - before) % order.size for before, after in pairwise(chain))
-        span = {order.wrap(position) for position in range(chain[0], chain[0] + length + 1)}
-        if len(span) <= length or span & taken or order.covered.count(chain[0], chain[0] + length):
+        ring = order.as_ring(chain)
+        span = {order.wrap(position) for position in range(ring.first, ring.last + 1)}
+        runs_into_itself = len(span) <= ring.last - ring.first
+        if runs_into_itself or span & taken or order.covered.count(ring.first, ring.last):
             return False
         taken |= span
     return True

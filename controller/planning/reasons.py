@@ -18,11 +18,11 @@ class Teller:
         self._names = names
 
     def placed(
-        self, filled: Filled, chain: Chain, broken: Sequence[Chain], rejected: Sequence[Filled]
+        self, filled: Filled, chain: Chain, broken: Sequence[LaidRing], rejected: Sequence[Filled]
     ) -> tuple[str, ...]:
         """Why a chain is laid where it is, and what was rejected; `broken` are the rings that were lost."""
         before = {position for ring in filled.formers for position in ring.chain}
-        before = before or {position for former in broken for position in former}
+        before = before or {position for ring in broken for position in ring.chain}
         return (
             f"{self._takes(chain, before)}: {_price(filled)}",
             *(self._rejected(filled, other, before) for other in rejected),

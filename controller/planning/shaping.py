@@ -108,13 +108,12 @@ class _Search:
             if rest is not None:
                 best = self._then(rest, (self._switches(p, entered, None), misfit, 0), p)
         else:
-            for distance, number in self._strip.hops_from(p):
-                kind = self._strip.cabling.kinds[number]
-                if kind is None or (entered and entered[0] == kind.leave[0]):
+            for target, kind in self._strip.hops_from(p):
+                if entered and entered[0] == kind.leave[0]:
                     continue
-                rest = self._enter(p + distance, left - 1, kind.enter)
+                rest = self._enter(target, left - 1, kind.enter)
                 if rest is not None:
-                    option = self._then(rest, (self._switches(p, entered, kind.leave), misfit, distance), p)
+                    option = self._then(rest, (self._switches(p, entered, kind.leave), misfit, target - p), p)
                     if best is None or option.cost < best.cost:
                         best = option
         self._inside[key] = best

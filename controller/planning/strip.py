@@ -45,12 +45,13 @@ class Strip:
         """How many nodes of [first, last] may be used."""
         return self._usable.count(1, first - self.first, last + 1 - self.first)
 
-    def hops_from(self, position: int) -> Iterator[tuple[int, int]]:
-        """Live hops to usable nodes of the strip: distance and kind, shortest first."""
+    def hops_from(self, position: int) -> Iterator[tuple[int, Kind]]:
+        """Live hops to usable nodes of the strip: where each leads, and its kind, shortest first."""
         start = position - self.first
         for distance, kinds in self._live:
-            if start + distance < len(self._usable) and kinds[start] and self._usable[start + distance]:
-                yield distance, kinds[start]
+            kind = self.cabling.kinds[kinds[start]]
+            if kind is not None and start + distance < len(self._usable) and self._usable[start + distance]:
+                yield position + distance, kind
 
     def earliest_end(self, start: int, nodes: int) -> int | None:
         """Where the ring of `nodes` nodes ends that ends first among those in [start, last]; None if there is none."""
@@ -140,29 +141,24 @@ class Strip:
             return tuple(range(end - nodes + 1, end + 1))
         # By position: for each bundle through which it can be left, nodes of the longest chain, and where that goes on.
         onward: dict[int, dict[int, tuple[int, int, int]]] = {}
-        for x in range(last, -1, -1):
-            if not self._usable[x]:
+        for x in range(end, self.first - 1, -1):
+            if not self.is_usable(x):
                 continue
             onward[x] = here = {_OPEN: (1, x, _OPEN)}
-            for y, kind in self._onward_hops(x, last):
+            for y, kind in self.hops_from(x):
                 leave, enter = kind.leave[0], kind.enter[0]
-                for after, (count, _, _) in onward[y].items():
+                for after, (count, _, _) in onward[y].items() if y <= end else ():
                     if after != enter and count >= here.get(leave, (0,))[0]:
                         here[leave] = (count + 1, y, after)
             best = max(here, key=lambda leave: here[leave][0])
             if here[best][0] == nodes:
-                return self._follow(onward, x, best)
+                return _follow(onward, x, best)
         raise AssertionError("no ring ends here")
 
-    def _onward_hops(self, x: int, last: int) -> Iterator[tuple[int, Kind]]:
-        for distance, kinds in self._live:
-            kind = self.cabling.kinds[kinds[x]]
-            if kind is not None and x + distance <= last and self._usable[x + distance]:
-                yield x + distance, kind
 
-    def _follow(self, onward: dict[int, dict[int, tuple[int, int, int]]], x: int, leave: int) -> tuple[int, ...]:
-        chain = [self.first + x]
-        while leave != _OPEN:
-            _, x, leave = onward[x][leave]
-            chain.append(self.first + x)
-        return tuple(chain)
+def _follow(onward: dict[int, dict[int, tuple[int, int, int]]], x: int, leave: int) -> tuple[int, ...]:
+    chain = [x]
+    while leave != _OPEN:
+        _, x, leave = onward[x][leave]
+        chain.append(x)
+    return tuple(chain)
