@@ -54,6 +54,15 @@ def write_json(figures: Iterable[Figure], path: Path, *, quick: bool) -> None:
         "quick": quick,
         "figures": [{**asdict(figure), "ratio": figure.ratio} for figure in figures],
     }
+    write_document(document, path)
+
+
+def write_document(document: object, path: Path) -> None:
+    """Write plain data as JSON.
+
+    Raises:
+        InvalidError: the file cannot be written.
+    """
     try:
         path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     except OSError as error:

@@ -1,6 +1,5 @@
 """`python -m bench.scaling`: the planner on 1,000 to 1,000,000 nodes, as a table and as JSON. See bench/README.md."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,6 +11,8 @@ from rich.table import Table
 
 from bench.figures import Unit, written
 from bench.planner import Scale, scale
+from bench.report import write_document
+from ringlight.fabric.errors import RinglightError
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
 _WIDTH = 140  # columns when standard output is not a terminal
@@ -31,7 +32,10 @@ def main(sizes: Sequence[int], repairs: int, bursts: int, json_file: Path | None
     console = Console() if sys.stdout.isatty() else Console(width=_WIDTH, highlight=False)
     console.print(_table(found))
     if json_file is not None:
-        json_file.write_text(json.dumps([asdict(one) for one in found], indent=2) + "\n", encoding="utf-8")
+        try:
+            write_document([asdict(one) for one in found], json_file)
+        except RinglightError as error:
+            raise click.ClickException(f"{error} ({error.hint})") from error
         click.echo(f"written to {json_file}: times in seconds, unrounded", err=True)
 
 

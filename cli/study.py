@@ -1,7 +1,9 @@
 """`ringlight study`: questions about planning, answered by planning many random fabrics."""
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -15,7 +17,24 @@ _PERCENT = tuple(rate / 100 for rate in range(11))
 _QUICK_PERCENT = (0.0, 0.03, 0.05, 0.07, 0.1)
 _QUICK_SEEDS = 2
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_PLOTS = (".pdf", ".png", ".svg")
+
+
+class _NewFile(click.Path):
+    """A file to be written at the end: whatever is wrong with it is said at the beginning."""
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(dir_okay=False, writable=True, path_type=Path)
+        self._suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check that its folder is there, and that its name tells a format we have."""
+        file = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not file.parent.is_dir():
+            self.fail(f"there is no folder {str(file.parent)!r} to write {file.name!r} into", param, ctx)
+        if self._suffixes and file.suffix not in self._suffixes:
+            self.fail(f"{file.name!r} must end with one of {', '.join(self._suffixes)}", param, ctx)
+        return file
 
 
 @click.group("study")
@@ -24,8 +43,8 @@ def study_group() -> None:
 
 
 @study_group.command("cross-tor")
-@click.option("--csv", "csv_file", type=_FILE, help="Write the points to this file.")
-@click.option("--plot", "plot_file", type=_FILE, help="Draw the curves into this file, such as out.png.")
+@click.option("--csv", "csv_file", type=_NewFile(), help="Write the points to this file.")
+@click.option("--plot", "plot_file", type=_NewFile(*_PLOTS), help="Draw the curves into this file, such as out.png.")
 @click.option("--seeds", type=click.IntRange(min=1), default=20, show_default=True, help="Random fabrics a point.")
 @click.option("--quick", is_flag=True, help=f"At most {_QUICK_SEEDS} seeds a point, and fewer points.")
 @click.option("--nodes", type=click.IntRange(min=64), default=2048, show_default=True, help="Nodes of the fabric.")
@@ -36,7 +55,7 @@ def cross_tor(
     """How much data-parallel traffic leaves the rack, for 0 to 10 % of nodes down.
 
     A job of 85 % of the GPUs in rings of 32 is placed on fabrics with 2, 4 and 8 nodes a rack and K = 2 and 3, with
-    regard to racks and without. All of it takes half an hour on two CPUs; --quick takes two minutes.
+    regard to racks and without. All of it takes a quarter of an hour on two CPUs; --quick takes half a minute.
     """
     if nodes % max(NODES_A_RACK):
         raise click.BadParameter(f"must be a multiple of {max(NODES_A_RACK)}", param_hint="--nodes")

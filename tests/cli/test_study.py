@@ -46,3 +46,16 @@ def test_nodes_must_fill_the_racks(ringlight: Run) -> None:
     outcome = ringlight("study", "cross-tor", "--nodes", "100")
     assert outcome.code == ExitCode.ERROR
     assert "--nodes: must be a multiple of 8" in outcome.err
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(ringlight: Run, tmp_path: Path) -> None:
+    for option, file, why in (
+        ("--csv", tmp_path / "no" / "out.csv", "there is no folder"),
+        ("--plot", tmp_path / "no" / "out.png", "there is no folder"),
+        ("--plot", tmp_path / "out.xyz", "must end with one of .pdf, .png, .svg"),
+        ("--csv", tmp_path, "is a directory"),
+    ):
+        outcome = ringlight(*SMALL, option, str(file))
+        assert outcome.code == ExitCode.ERROR
+        assert why in outcome.err
+        assert "points" not in outcome.err
