@@ -6,63 +6,30 @@ out of range are errors that name the key and what was expected.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Literal
 
 import yaml
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from ringlight.controller.health.settings import (
+    STRICT,
+    BreakerSettings,
+    Count,
+    DoubtSettings,
+    FlapSettings,
+    HealthSettings,
+    HeartbeatSettings,
+    ProbeSettings,
+    Seconds,
+)
 from ringlight.fabric.errors import InvalidError
-
-Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True)]
-Count = Annotated[int, Field(ge=1, strict=True)]
-
-_STRICT = ConfigDict(extra="forbid")
-
-
-@dataclass(frozen=True, slots=True)
-class HeartbeatSettings:
-    """How silence is measured."""
-
-    __pydantic_config__ = _STRICT
-
-    interval: Seconds = 1.0
-    """Seconds between heartbeats of an agent; also the rate at which the controller says that it hears."""
-
-    suspect_after: Count = 3
-    """Missed intervals until a node is SUSPECT and nothing new is begun there."""
-
-    confirm_after: Count = 5
-    """Missed intervals until silence may count, together with darkness, as failure."""
-
-    def __post_init__(self) -> None:
-        if self.confirm_after < self.suspect_after:
-            raise ValueError(f"confirm_after must be at least suspect_after, {self.suspect_after}")
-
-
-@dataclass(frozen=True, slots=True)
-class HealthSettings:
-    """How quickly evidence becomes a verdict, and how slowly trust returns."""
-
-    __pydantic_config__ = _STRICT
-
-    start_grace: Seconds = 10.0
-    """Seconds after a start in which silence means nothing: agents are still dialling in."""
-
-    light_settle: Seconds = 0.02
-    """Seconds a hop must be dark before the fibre is blamed: the report that explains it may be on its way."""
-
-    probation: Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)] = 600.0
-    """Seconds a node must be free of faults before it may be used again: fast down, slow up."""
-
-    dead_hop_retest: Seconds = 3600.0
-    """Seconds after which a dead hop may be tried again: a dark fibre cannot tell that it was repaired."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSettings:
     """How long the steps of a change may take."""
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     apply_timeout: Seconds = 1.0
     """Seconds an agent may take to answer a command; after that the plan is made again without its node."""
@@ -84,6 +51,10 @@ class ChangeSettings:
     retry_interval: Seconds = 10.0
     """Seconds between attempts to bring an idle node back to loopback after it refused or did not answer."""
 
+    drift: Literal["report", "repair"] = "report"
+    """What is done when a node of a ring selects something that nobody told it: `report` tells it and waits for
+    darkness or a person; `repair` brings it back at once."""
+
     def __post_init__(self) -> None:
         least = self.apply_timeout + self.light_timeout
         if self.revert_after <= least:
@@ -94,7 +65,7 @@ class ChangeSettings:
 class StoreSettings:
     """What is kept on disk."""
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     events_kept: Count = 100_000
     """Newest events kept in the log: months of an ordinary fabric."""
@@ -107,12 +78,22 @@ class StoreSettings:
 class Settings:
     """All settings of the controller."""
 
-    __pydantic_config__ = _STRICT
+    __pydantic_config__ = STRICT
 
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     health: HealthSettings = field(default_factory=HealthSettings)
+    doubt: DoubtSettings = field(default_factory=DoubtSettings)
+    breaker: BreakerSettings = field(default_factory=BreakerSettings)
+    flap: FlapSettings = field(default_factory=FlapSettings)
+    probe: ProbeSettings = field(default_factory=ProbeSettings)
     change: ChangeSettings = field(default_factory=ChangeSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+
+    def __post_init__(self) -> None:
+        most = self.heartbeat.confirm_after - 1
+        if self.doubt.loop_lag >= most:
+            # A stall shows at the next timer, at most one interval after it began.
+            raise ValueError(f"doubt.loop_lag must be less than heartbeat.confirm_after - 1, {most}")
 
     @property
     def suspect_seconds(self) -> float:
@@ -148,5 +129,5 @@ def load_settings(path: Path | None) -> Settings:
         ]
         raise InvalidError(
             f"{path}: " + "; ".join(problems),
-            hint="sections are heartbeat, health, change and store; docs/operations.md lists their keys",
+            hint="`ringlight config show` lists every section and key with its default and reason",
         ) from error

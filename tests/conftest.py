@@ -7,7 +7,8 @@ from functools import cache
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ringlight.controller.settings import HealthSettings, Settings
+from ringlight.controller.health.settings import HealthSettings
+from ringlight.controller.settings import Settings
 from ringlight.fabric.circuits import Path
 from ringlight.fabric.spec import (
     BundleSpec,

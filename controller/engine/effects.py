@@ -93,6 +93,7 @@ class StoredOverlay:
     Attributes:
         leaving: the ring whose planned change takes the node out of it, until that is proven.
         forced: a drain that may cost a ring.
+        until: wall-clock time at which maintenance ends by itself (seconds since 1970); 0 for an overlay without end.
     """
 
     node: str
@@ -100,6 +101,46 @@ class StoredOverlay:
     reason: str = ""
     leaving: str = ""
     forced: bool = False
+    until: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConduct:
+    """How a node has behaved, as far as it counts against it. Times are wall clock, in seconds since 1970.
+
+    Attributes:
+        failures: when it failed, oldest first.
+        flaps: when it failed or degraded, oldest first.
+        failing: its last failure is not over, so that finding it again after a restart is no new one.
+        quarantine: why no ring may have it until a person releases it; empty when that is not so.
+    """
+
+    node: str
+    failures: tuple[float, ...] = ()
+    flaps: tuple[float, ...] = ()
+    failing: bool = False
+    quarantine: str = ""
+
+    @property
+    def spotless(self) -> bool:
+        """Nothing counts against it: a store forgets it."""
+        return not (self.failures or self.flaps or self.failing or self.quarantine)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHold:
+    """Whether anything may move, as the store keeps it.
+
+    Attributes:
+        paused: why a person told the controller to change nothing; None when nobody did.
+        tripped: why the breaker tripped; None when it did not.
+    """
+
+    paused: str | None = None
+    tripped: str | None = None
+
+
+NOTHING_HELD = StoredHold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +148,7 @@ class Persist:
     """Keep this. Records replace former ones of the same name; those of what was released or lifted are forgotten.
 
     Attributes:
+        hold: replaces the former one; None leaves it.
         epoch: raise the stored epoch to this; 0 leaves it.
         reserved: generations up to this one count as used after a restart; 0 leaves it.
     """
@@ -114,6 +156,8 @@ class Persist:
     jobs: tuple[StoredJob, ...] = ()
     rings: tuple[StoredRing, ...] = ()
     overlays: tuple[StoredOverlay, ...] = ()
+    conduct: tuple[StoredConduct, ...] = ()
+    hold: StoredHold | None = None
     epoch: int = 0
     reserved: int = 0
 
@@ -183,4 +227,11 @@ class Answer:
     dry: bool = False
 
 
-Effect = Admit | Refuse | Close | SendCircuits | SendConfirm | Persist | Publish | WakeAt | Answer
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Ask the site's own witness whether a silent node is up."""
+
+    node: str
+
+
+Effect = Admit | Refuse | Close | SendCircuits | SendConfirm | Persist | Publish | WakeAt | Answer | Probe

@@ -33,6 +33,7 @@ from ringlight.controller.engine.events import (
     Heartbeat,
     LightReported,
     NodeBeat,
+    ProbeAnswered,
     Restored,
     SessionLost,
     Tick,
@@ -133,7 +134,7 @@ class Engine:
             case Applied():
                 if node := self._speaker(event.session, event.node, now):
                     take_answer(state, node, event, now)
-            case Tick():
+            case Tick() | ProbeAnswered():
                 pass
             case _:
                 carry_out(state, event, change, now)

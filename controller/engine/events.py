@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ringlight.controller.engine.effects import StoredJob, StoredOverlay, StoredRing
+from ringlight.controller.engine.effects import (
+    NOTHING_HELD,
+    StoredConduct,
+    StoredHold,
+    StoredJob,
+    StoredOverlay,
+    StoredRing,
+)
 from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
 from ringlight.fabric.inventory import Inventory
 from ringlight.fabric.outcomes import ApplyCode, BundleCode
@@ -20,6 +27,9 @@ class Restored:
         jobs: every job that is not released.
         rings: their rings.
         overlays: what operators laid over nodes.
+        conduct: what counts against nodes.
+        hold: whether anything may move.
+        wall: wall-clock time of this moment (seconds since 1970), by which stored times are dated.
     """
 
     epoch: int
@@ -28,6 +38,9 @@ class Restored:
     jobs: tuple[StoredJob, ...] = ()
     rings: tuple[StoredRing, ...] = ()
     overlays: tuple[StoredOverlay, ...] = ()
+    conduct: tuple[StoredConduct, ...] = ()
+    hold: StoredHold = NOTHING_HELD
+    wall: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +213,12 @@ class Uncordon:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """Take these nodes out of their rings, and cordon them.
+    """Take these nodes out of their rings, and cordon them; or have them for maintenance.
 
     Attributes:
         force: go ahead even if it costs a ring.
+        maintenance: seconds for which somebody works on them: until then nothing they do counts, and they serve again
+            by themselves afterwards. 0 to cordon them until they are uncordoned.
         dry_run: answer what would follow, and change nothing.
     """
 
@@ -211,10 +226,85 @@ class Drain:
     nodes: tuple[str, ...]
     reason: str = ""
     force: bool = False
+    maintenance: float = 0.0
     dry_run: bool = False
 
 
-OperatorRequest = SubmitJob | ReleaseJob | ResizeJob | Cordon | Uncordon | Drain
+@dataclass(frozen=True, slots=True)
+class ReleaseQuarantine:
+    """Trust these nodes again: what counted against them is forgotten."""
+
+    request: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Observe, and change nothing until resumed."""
+
+    request: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """End a pause: the present state is looked at afresh."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResetBreaker:
+    """A person has looked: things may move again, by the present state of the fabric."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStall:
+    """A job's launcher says that the job stands still: a second witness against its silent nodes."""
+
+    request: str
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareDead:
+    """A person says that these silent nodes are dead."""
+
+    request: str
+    nodes: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAnswered:
+    """The site's own witness was asked about a node.
+
+    Attributes:
+        up: what it says; None when it does not know, or did not answer in time.
+        text: one line for a person.
+    """
+
+    node: str
+    up: bool | None
+    text: str = ""
+
+
+OperatorRequest = (
+    SubmitJob
+    | ReleaseJob
+    | ResizeJob
+    | Cordon
+    | Uncordon
+    | Drain
+    | ReleaseQuarantine
+    | Pause
+    | Resume
+    | ResetBreaker
+    | ReportStall
+    | DeclareDead
+)
 Event = (
     Restored
     | AgentHello
@@ -224,6 +314,7 @@ Event = (
     | FaultCleared
     | LightReported
     | Applied
+    | ProbeAnswered
     | Tick
     | OperatorRequest
 )

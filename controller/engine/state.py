@@ -55,7 +55,8 @@ class Overlay(StrEnum):
     """What an operator laid over a node, whatever its verdict."""
 
     CORDONED = "cordoned"  # no ring may take it; one that it is in stays
-    DRAINING = "draining"  # its ring is being laid without it; cordoned after that
+    DRAINING = "draining"  # its ring is being laid without it; cordoned or in maintenance after that
+    MAINTENANCE = "maintenance"  # somebody works on it: nothing that it does counts until that ends by itself
 
 
 _NOT_HEARD = Judgement(Verdict.UNKNOWN, frozenset({Ground.TIME}), "its agent has not dialled in yet")
@@ -88,6 +89,12 @@ class NodeRecord:
         overlay: what an operator laid over it.
         overlay_reason: why, in the operator's words.
         drain_forced: its drain may cost a ring.
+        maintenance_until: when the maintenance that it drains for, or is in, ends (monotonic seconds); None without.
+        failures: when it failed (monotonic seconds), as far as that counts against it; oldest first.
+        flaps: when it failed or degraded, likewise.
+        failing: its last failure is not over.
+        quarantine: why no ring may have it until a person releases it; or empty.
+        witness: who says that it is dead while it is silent, and in which words; or empty.
     """
 
     position: int
@@ -119,6 +126,12 @@ class NodeRecord:
     overlay: Overlay | None = None
     overlay_reason: str = ""
     drain_forced: bool = False
+    maintenance_until: float | None = None
+    failures: list[float] = field(default_factory=list)
+    flaps: list[float] = field(default_factory=list)
+    failing: bool = False
+    quarantine: str = ""
+    witness: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -260,7 +273,12 @@ class State:
         for position in range(wiring.size):
             self.planner.order.set_usable(position, usable=False)  # until its agent has spoken
         self.dead_hops: dict[HopKey, float] = {}
+        self.wall_offset = 0.0  # wall-clock time minus ours
         self.open = False  # absence may be reasoned about: see engine
+        self.doubts: tuple[str, ...] = ()  # why silence may not be judged
+        self.paused: str | None = None  # why a person told us to change nothing
+        self.tripped: str | None = None  # why the breaker tripped
+        self.deposed = ""  # who took over from us
         self.capacity_grew = False  # something that a waiting ring could use has become free
         self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command

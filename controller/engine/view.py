@@ -12,6 +12,21 @@ from ringlight.fabric.rings import gpu_order
 
 
 @dataclass(frozen=True, slots=True)
+class GateView:
+    """Something that can keep the controller from acting.
+
+    Attributes:
+        name: ``silence`` (whether silence may be judged), ``breaker``, ``pause`` or ``term``.
+        open: it keeps nothing back.
+        reason: why it is shut; empty while it is open.
+    """
+
+    name: str
+    open: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeView:
     """One node as it is believed to be."""
 
@@ -29,6 +44,8 @@ class NodeView:
     spare: bool
     overlay: str
     overlay_reason: str
+    overlay_seconds: float  # until maintenance ends by itself; 0 for an overlay without end
+    quarantine: str  # why no ring may have it until it is released
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +102,8 @@ class FabricView:
     sessions: int
     overlays: Mapping[str, int]  # nodes by overlay
     abnormal: Mapping[str, str]  # node to verdict, for those that are not HEALTHY
+    quarantined: int
+    gates: tuple[GateView, ...]
 
 
 def view_fabric(state: State, now: float) -> FabricView:
@@ -114,7 +133,23 @@ def view_fabric(state: State, now: float) -> FabricView:
         sessions=len(state.sessions),
         overlays=_count_overlays(state),
         abnormal={node.name: node.verdict.value for node in state.nodes if node.verdict is not Verdict.HEALTHY},
+        quarantined=sum(bool(node.quarantine) for node in state.nodes),
+        gates=view_gates(state),
     )
+
+
+def view_gates(state: State) -> tuple[GateView, ...]:
+    """What can keep the controller from acting, and what does at present."""
+    return (
+        _gate("silence", "; ".join(state.doubts)),
+        _gate("breaker", state.tripped),
+        _gate("pause", state.paused),
+        _gate("term", state.deposed or None),
+    )
+
+
+def _gate(name: str, why: str | None) -> GateView:
+    return GateView(name, open=not why, reason=why or "")
 
 
 def _count_states(state: State) -> dict[str, int]:
@@ -153,6 +188,8 @@ def _view_node(state: State, node: NodeRecord, now: float) -> NodeView:
         spare=_is_spare(state, node, now),
         overlay=node.overlay or "",
         overlay_reason=node.overlay_reason,
+        overlay_seconds=max(0.0, node.maintenance_until - now) if node.maintenance_until is not None else 0.0,
+        quarantine=node.quarantine,
     )
 
 

@@ -10,8 +10,9 @@ from ringlight.controller.adapters.clock import SystemClock
 from ringlight.controller.adapters.northbound import FabricService
 from ringlight.controller.adapters.southbound import AgentService
 from ringlight.controller.engine.engine import Engine
+from ringlight.controller.health.settings import HeartbeatSettings
 from ringlight.controller.runtime import Runtime
-from ringlight.controller.settings import HeartbeatSettings, Settings
+from ringlight.controller.settings import Settings
 from ringlight.fabric.circuits import all_loopback
 from ringlight.fabric.inventory import inventory_of
 from ringlight.protos import codec
