@@ -26,6 +26,7 @@ class Path(IntEnum):
         return self in (Path.PATH_1, Path.PATH_2)
 
 
+_PATHS = frozenset(Path)
 EXTERNAL_PATHS = (Path.PATH_1, Path.PATH_2)
 
 CircuitTable = tuple[Path, ...]
@@ -40,6 +41,12 @@ def all_loopback(bundles: int) -> CircuitTable:
 def digest(table: Sequence[Path]) -> int:
     """Pack a table into an integer: four bits a bundle, bundle 0 lowest."""
     return sum(int(path) << (_BITS_PER_BUNDLE * bundle) for bundle, path in enumerate(table))
+
+
+def table_of(packed: int, bundles: int) -> CircuitTable:
+    """The table of a digest: the inverse of `digest`. Numbers that are no path become `UNKNOWN`."""
+    numbers = ((packed >> (_BITS_PER_BUNDLE * bundle)) & (2**_BITS_PER_BUNDLE - 1) for bundle in range(bundles))
+    return tuple(Path(number) if number in _PATHS else Path.UNKNOWN for number in numbers)
 
 
 class FaultClass(IntEnum):

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -98,10 +99,11 @@ def make_world(make_spec: MakeSpec) -> Callable[..., World]:
         distances: Sequence[int] | None = None,
         probation: float = 600.0,
         retest: float = 3600.0,
+        **sections: Any,
     ) -> World:
         health = HealthSettings(probation=probation, dead_hop_retest=retest)
         spec = make_spec(nodes, k, gpus, closed=closed, distances=distances)
-        return World(spec, Settings(health=health))
+        return World(spec, Settings(**{"health": health, **sections}))
 
     return make
 

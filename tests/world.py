@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ringlight.controller.engine.effects import (
+    NOTHING_HELD,
     Answer,
     Close,
     Effect,
@@ -80,6 +81,7 @@ class World:
         self.settings = settings or Settings()
         self.plant = Plant(self.wiring, "boot")
         self.now = 1000.0
+        self.wall_offset = 1_700_000_000.0
         self._next_beat = 1001.0
         self.silent: set[str] = set()
         self.deaf: set[str] = set()
@@ -105,7 +107,7 @@ class World:
 
     def start(self, restored: Restored | None = None) -> "World":
         """Start the controller; every agent that speaks dials in."""
-        self.handle(restored or Restored(epoch=1))
+        self.handle(restored or Restored(epoch=1, wall=self.now + self.wall_offset))
         for node in self.spec.nodes:
             if node.name not in self.silent:
                 self.dial(node.name)
@@ -116,6 +118,8 @@ class World:
         jobs = {job.name: job for persist in self.persisted for job in persist.jobs}
         rings = {ring.name: ring for persist in self.persisted for ring in persist.rings}
         overlays = {overlay.node: overlay for persist in self.persisted for overlay in persist.overlays}
+        conduct = {conduct.node: conduct for persist in self.persisted for conduct in persist.conduct}
+        holds = [persist.hold for persist in self.persisted if persist.hold is not None]
         alive = {name: job for name, job in jobs.items() if not job.released}
         epoch = self.engine.state.epoch + 1
         reserved = max((persist.reserved for persist in self.persisted), default=0)
@@ -127,7 +131,19 @@ class World:
             key=lambda ring: ring.name,
         )
         laid = tuple(overlay for overlay in overlays.values() if overlay.overlay)
-        return self.start(Restored(epoch, reserved, len(self.told), tuple(alive.values()), tuple(kept), laid))
+        return self.start(
+            Restored(
+                epoch,
+                reserved,
+                len(self.told),
+                tuple(alive.values()),
+                tuple(kept),
+                laid,
+                tuple(conduct.values()),
+                holds[-1] if holds else NOTHING_HELD,
+                wall=self.now + self.wall_offset,
+            )
+        )
 
     def handle(self, event: Event) -> None:
         """Feed an event and everything that follows from it, until nothing more happens at this moment."""

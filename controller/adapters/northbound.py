@@ -18,7 +18,6 @@ from ringlight.controller.adapters.northbound_views import (
 from ringlight.controller.engine import view
 from ringlight.controller.engine.events import Cordon, Drain, ReleaseJob, ResizeJob, SubmitJob, Uncordon
 from ringlight.controller.engine.explain import explain
-from ringlight.controller.engine.operator import known_job
 from ringlight.controller.engine.state import JobRecord
 from ringlight.controller.engine.what_if import WhatIf, what_if
 from ringlight.controller.proposing import with_proposal
@@ -181,7 +180,7 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         return foretold_to(foretold)
 
     def _job(self, name: str) -> JobRecord:
-        return known_job(self._state, name)
+        return self._state.job(name)
 
     def _nodes(self, names: Iterable[str]) -> list[pb.Node]:
         wanted = set(names)

@@ -6,7 +6,10 @@ brings the next judgement.
 
 from collections.abc import Mapping
 
+from ringlight.controller.engine.conduct import note_conduct, trusted_again_at
+from ringlight.controller.engine.speech import silence, speech
 from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, RingState, State
+from ringlight.controller.engine.witnesses import ask_probe, testimony
 from ringlight.controller.health.hops import EndEvidence, HopState, judge_hop
 from ringlight.controller.health.verdicts import (
     Evidence,
@@ -21,36 +24,29 @@ from ringlight.fabric.circuits import FaultClass, PortKey
 from ringlight.fabric.wiring import Hop
 
 
-def speech(state: State, node: NodeRecord, now: float) -> Speech:
-    """How long a node's agent has been silent."""
-    if not node.adopted:
-        heard_by = state.started_at + state.settings.health.start_grace
-        return Speech.AWAITED if now < heard_by + state.settings.confirm_seconds else Speech.SILENT
-    silence = now - node.last_heard
-    if silence < state.settings.suspect_seconds:
-        return Speech.SPEAKS
-    return Speech.SUSPECT if silence < state.settings.confirm_seconds else Speech.SILENT
+def note_speech(state: State, node: NodeRecord, now: float) -> Speech:
+    """Count a node among those that speak or those that are quiet, if it is one that should be heard."""
+    spoken = speech(state, node, now)
+    state.speaking.discard(node.position)
+    state.quiet.discard(node.position)
+    missed = node.verdict is not Verdict.FAILED and node.overlay is not Overlay.MAINTENANCE
+    if missed and (node.adopted or node.ring):
+        (state.speaking if spoken is Speech.SPEAKS else state.quiet).add(node.position)
+    return spoken
 
 
 def assess_node(state: State, node: NodeRecord, now: float) -> None:
     """Judge a node anew, and tell when the verdict changed."""
     former = node.judgement
     spoken = speech(state, node, now)
-    was_failed = former.verdict is Verdict.FAILED
-    if was_failed and spoken is Speech.SPEAKS and Ground.SILENCE in former.grounds:
+    if former.verdict is Verdict.FAILED and spoken is Speech.SPEAKS and Ground.SILENCE in former.grounds:
         node.well_since = now
     probation_ends = _probation_ends(state, node)
-    node.judgement = judge(
-        Evidence(
-            speech=spoken,
-            faults=node.faults,
-            light=_light_of(state, node, now),
-            was_failed=was_failed,
-            on_probation=probation_ends is not None and now < probation_ends,
-        )
-    )
+    node.judgement = judge(_evidence(state, node, spoken, now))
     (state.failed.add if node.verdict is Verdict.FAILED else state.failed.discard)(node.position)
+    note_speech(state, node, now)
     _come_back(state, node, now, probation_ends)
+    ask_probe(state, node, now)
     if node.judgement.verdict is former.verdict:
         return
     state.tell(
@@ -61,6 +57,29 @@ def assess_node(state: State, node: NodeRecord, now: float) -> None:
         former=former.verdict,
         grounds=_ground_names(node.judgement),
     )
+    note_conduct(state, node, former.verdict, now)
+
+
+def _evidence(state: State, node: NodeRecord, spoken: Speech, now: float) -> Evidence:
+    light = _light_of(state, node, now)
+    limit = state.settings.health.unreachable_bypass_after
+    return Evidence(
+        speech=spoken,
+        faults=node.faults,
+        light=light,
+        failed_on=node.judgement.grounds if node.verdict is Verdict.FAILED else frozenset(),
+        witness="" if spoken is Speech.SPEAKS else testimony(state, node, now, light),
+        overdue=bool(limit and node.ring) and silence(state, node, now) >= limit,
+        probation=_why_probation(state, node, now),
+    )
+
+
+def _why_probation(state: State, node: NodeRecord, now: float) -> str:
+    trusted_again = trusted_again_at(state, node)
+    if trusted_again is not None and now < trusted_again:
+        return "well again, but it failed too often lately to be trusted yet"
+    ends = _probation_ends(state, node)
+    return "well again, waiting out its probation" if ends is not None and now < ends else ""
 
 
 def _ground_names(judgement: Judgement) -> str:
@@ -85,12 +104,11 @@ def _grave(node: NodeRecord) -> bool:
 def _come_back(state: State, node: NodeRecord, now: float, probation_ends: float | None) -> None:
     """Put the next moment at which time alone changes the judgement on the agenda."""
     settings = state.settings
-    if not node.adopted:
-        moments = [state.started_at + settings.health.start_grace + settings.confirm_seconds]
-    else:
-        moments = [node.last_heard + settings.suspect_seconds, node.last_heard + settings.confirm_seconds]
-    if probation_ends is not None:
-        moments.append(probation_ends)
+    counted_from = max(node.last_heard, state.trusted_since)
+    moments = [node.last_heard + settings.suspect_seconds, counted_from + settings.confirm_seconds]
+    if settings.health.unreachable_bypass_after and node.ring:
+        moments.append(counted_from + settings.health.unreachable_bypass_after)
+    moments += [moment for moment in (probation_ends, trusted_again_at(state, node)) if moment is not None]
     later = [moment for moment in moments if moment > now]
     if later:
         state.agenda.put(("node", node.name), min(later))
@@ -196,6 +214,7 @@ def is_usable(state: State, node: NodeRecord, now: float) -> bool:
     return (
         node.verdict is Verdict.HEALTHY
         and node.overlay is None
+        and not node.quarantine
         and is_commandable(state, node, now)
         and not node.carries_foreign_light
     )

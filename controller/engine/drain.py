@@ -22,7 +22,7 @@ from ringlight.fabric.errors import ErrorCode, RinglightError
 
 
 def drain(state: State, request: Drain, change: Change, now: float) -> PlannedChange:
-    """Take nodes out of their rings and cordon them, or refuse and change nothing.
+    """Take nodes out of their rings and cordon them or keep them for maintenance, or refuse and change nothing.
 
     Raises:
         RinglightError: no such node, or (`REFUSED`) it would cost a ring and is not forced.
@@ -38,6 +38,7 @@ def drain(state: State, request: Drain, change: Change, now: float) -> PlannedCh
         state.cover(node, Overlay.DRAINING)
         node.overlay_reason = request.reason or node.overlay_reason
         node.drain_forced = request.force
+        node.maintenance_until = now + request.maintenance if request.maintenance else None
         state.tell("node-draining", node.name, _intention(node, request.reason))
     change.planned = True
     _damage_rings(state, nodes)

@@ -10,7 +10,16 @@ a node that FAILED sets off a plan, and only one that restores its ring with nod
 
 from dataclasses import replace
 
-from ringlight.controller.engine.assessment import assess_hops, assess_node, damage, is_usable, note_light
+from ringlight.controller.engine.adoption import adopt_what_is_lit
+from ringlight.controller.engine.assessment import (
+    assess_hops,
+    assess_node,
+    damage,
+    is_usable,
+    note_light,
+    note_speech,
+)
+from ringlight.controller.engine.doubt import doubt_oneself, keep_pulse, note_time
 from ringlight.controller.engine.drain import without_drains
 from ringlight.controller.engine.effects import (
     Admit,
@@ -38,7 +47,9 @@ from ringlight.controller.engine.events import (
     SessionLost,
     Tick,
 )
+from ringlight.controller.engine.hold import why_held
 from ringlight.controller.engine.invariants import Footing, check
+from ringlight.controller.engine.overlays import end_maintenance
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
 from ringlight.controller.engine.proposals import offer, pause, plan_job, put_back, take_up
 from ringlight.controller.engine.repair import Change, apply_plan
@@ -46,9 +57,10 @@ from ringlight.controller.engine.requests import carry_out
 from ringlight.controller.engine.restore import restore
 from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingState, State, stored_ring
+from ringlight.controller.engine.witnesses import take_probe
 from ringlight.controller.health.verdicts import Verdict
 from ringlight.controller.settings import Settings
-from ringlight.fabric.circuits import digest
+from ringlight.fabric.circuits import digest, table_of
 from ringlight.fabric.wiring import Wiring
 
 # Sessions are opened before they are written to; commands leave before anything else; answers come after the records
@@ -85,13 +97,16 @@ class Engine:
             Effects in the order in which they are to be carried out.
         """
         state = self.state
+        now = note_time(state, now)
         change = Change(state.generation + 1)
         self._take(event, change, now)
         change.planned = False  # whatever else is due in this step is a repair
         for kind, name in list(state.agenda.due(now)):
             self._take_topic(kind, name, change, now)
+        opened = self._open_up(now)
         self._judge_nodes(now)
-        self._open_up(now)
+        if opened or (isinstance(event, AgentHello) and self._brings_foreign_light(event)):
+            adopt_what_is_lit(state)
         self._plan(self._look_at_rings(now), change, now)
         self._look_at_rings(now)  # a ring that was just laid may be in place already
         self._let_out(event, change, now)
@@ -109,7 +124,7 @@ class Engine:
             self.state.tell("settled", self.state.wiring.spec.name, f"at rest in generation {self.state.generation}")
         self._settled = settled
 
-    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901, PLR0912 - one case an event
+    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901 - one case an event
         state = self.state
         match event:
             case Restored():
@@ -122,22 +137,30 @@ class Engine:
                 for beat in event.nodes:
                     if node := self._speaker(event.session, beat.node, now):
                         self._compare(node, beat, now)
-            case FaultReported():
+            case FaultReported() | FaultCleared() | LightReported() | Applied():
                 if node := self._speaker(event.session, event.node, now):
-                    open_fault(state, node, event.fault)
-            case FaultCleared():
-                if node := self._speaker(event.session, event.node, now):
-                    close_fault(state, node, event.fault_id, now)
-            case LightReported():
-                if node := self._speaker(event.session, event.node, now):
-                    note_light(state, node, event.changed, now)
-            case Applied():
-                if node := self._speaker(event.session, event.node, now):
-                    take_answer(state, node, event, now)
-            case Tick() | ProbeAnswered():
+                    state.dirty_nodes.add(node.position)
+                    self._take_report(node, event, now)
+            case ProbeAnswered():
+                take_probe(state, event, now)
+            case Tick():
                 pass
             case _:
                 carry_out(state, event, change, now)
+
+    def _take_report(
+        self, node: NodeRecord, event: FaultReported | FaultCleared | LightReported | Applied, now: float
+    ) -> None:
+        """What an agent says about one node."""
+        match event:
+            case FaultReported():
+                open_fault(self.state, node, event.fault)
+            case FaultCleared():
+                close_fault(self.state, node, event.fault_id, now)
+            case LightReported():
+                note_light(self.state, node, event.changed, now)
+            case Applied():
+                take_answer(self.state, node, event, now)
 
     def _speaker(self, session: str, name: str, now: float) -> NodeRecord | None:
         """The node a message is about, marked as heard; None when the session has ended or does not serve it."""
@@ -151,14 +174,22 @@ class Engine:
 
     def _compare(self, node: NodeRecord, beat: NodeBeat, now: float) -> None:
         """A digest that differs from the wanted table, in answer to no command of ours, is drift; told once."""
+        state = self.state
         if node.answered < node.generation:
             return
         if beat.digest == digest(node.desired):
-            close_findings(self.state, node, now)
+            if node.findings:
+                close_findings(state, node, now)
+                state.dirty_nodes.add(node.position)
         elif node.ring and beat.applied_generation >= node.generation and beat.digest != node.drift:
             node.drift = beat.digest
-            text = "selects something else than its ring needs, and no command said so"
-            self.state.tell("drift", node.name, text)
+            repair = state.settings.change.drift == "repair"
+            what_next = "brought back" if repair else "left so, by the drift policy, while its light is on"
+            text = f"selects something else than its ring needs, and no command said so; {what_next}"
+            state.tell("drift", node.name, text)
+            if repair:
+                node.observed = table_of(beat.digest, state.wiring.bundles)
+                state.dirty_nodes.add(node.position)
 
     def _take_topic(self, kind: str, name: str, change: Change, now: float) -> None:
         """Look again at something that was waited for."""
@@ -180,6 +211,10 @@ class Engine:
                 state.capacity_grew = True
             case "park":
                 self._park_again(state.node(name), change, now)
+            case "maintenance":
+                end_maintenance(state, state.node(name), now)
+            case "pulse":
+                keep_pulse(state, now)
 
     def _park_again(self, node: NodeRecord, change: Change, now: float) -> None:
         """Try once more to bring an idle node to loopback, an interval after it was last told."""
@@ -188,11 +223,14 @@ class Engine:
             self.state.agenda.put(("park", node.name), due)
             return
         if node.position in self.state.owing:
-            give_up_on(self.state, node)
+            give_up_on(self.state, node, now)
         park(self.state, node, change, now)
 
     def _judge_nodes(self, now: float) -> None:
         state = self.state
+        for position in state.dirty_nodes:
+            note_speech(state, state.nodes[position], now)
+        doubt_oneself(state, now)
         for position in sorted(state.dirty_nodes):
             node = state.nodes[position]
             assess_node(state, node, now)
@@ -203,16 +241,28 @@ class Engine:
                 state.dirty_rings.add(node.ring)
         state.dirty_nodes.clear()
 
-    def _open_up(self, now: float) -> None:
-        """From the moment every agent was heard, or the grace period is over, absence may be reasoned about."""
+    def _open_up(self, now: float) -> bool:
+        """From the moment every agent was heard, or the grace period is over, absence may be reasoned about.
+
+        Returns:
+            Whether that moment is now.
+        """
         state = self.state
         if state.open:
-            return
+            return False
         grace_over = now >= state.started_at + state.settings.health.start_grace
         if grace_over or all(node.adopted for node in state.nodes):
             state.open = True
             state.capacity_grew = True
             state.dirty_rings.update(state.rings)
+        return state.open
+
+    def _brings_foreign_light(self, hello: AgentHello) -> bool:
+        """Whether an agent that came late shows light that no record of ours knows."""
+        state = self.state
+        return state.open and any(
+            state.wiring.has_node(node.node) and state.node(node.node).carries_foreign_light for node in hello.nodes
+        )
 
     def _look_at_rings(self, now: float) -> set[str]:
         """Take every touched ring as far as the evidence goes; the jobs of those that cannot stay as they are."""
@@ -238,6 +288,9 @@ class Engine:
     def _plan(self, damaged_jobs: set[str], change: Change, now: float) -> None:
         """One plan for everything that is due: what is broken dissolves, then jobs are planned by priority."""
         state = self.state
+        if why_held(state):
+            self._hold()
+            return
         if state.capacity_grew:
             damaged_jobs = damaged_jobs | (state.postponed & state.jobs.keys())
         elif not damaged_jobs:
@@ -249,6 +302,17 @@ class Engine:
         for job in due:
             self._plan_job(job, change, now, damaged=job.name in damaged_jobs)
         state.capacity_grew = False
+
+    def _hold(self) -> None:
+        """Nothing may move: what is damaged stays where it lies, and is not called ACTIVE any more."""
+        state = self.state
+        for name in sorted(state.damaged):
+            ring = state.rings[name]
+            if ring.chain and ring.state is not RingState.BROKEN:
+                state.enter(ring, RingState.BROKEN)
+                ring.deadline = None
+                ring.cause = damage(state, ring)
+                state.tell("ring-broken", name, f"{ring.cause}; left so: {why_held(state)}")
 
     def _jobs_to_plan(self, damaged_jobs: set[str]) -> list[JobRecord]:
         """Jobs that lost something or may get something back, by priority; the others wait for more to dial in."""
@@ -331,5 +395,6 @@ class Engine:
             text = f"{violation.invariant}: {violation.text}; refused"
             state.tell("invariant-violation", violation.node, text, invariant=violation.invariant)
         for name, command in sorted(commands.items()):
+            state.has_commanded = True
             state.node(name).sent = command.generation
             state.emit(command)

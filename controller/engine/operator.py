@@ -8,7 +8,7 @@ from ringlight.controller.engine.events import ReleaseJob, SubmitJob
 from ringlight.controller.engine.proposals import pause, plan_job
 from ringlight.controller.engine.repair import Change, apply_plan, want_tables
 from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State, stored_job
-from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError
+from ringlight.fabric.errors import ConflictError, InvalidError
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
@@ -85,7 +85,7 @@ def release(state: State, request: ReleaseJob, change: Change, now: float) -> No
     Raises:
         NotFoundError: there is no such job.
     """
-    job = known_job(state, request.name)
+    job = state.job(request.name)
     del state.jobs[job.name]
     freed: set[int] = set()
     for ring in job.rings:
@@ -94,19 +94,6 @@ def release(state: State, request: ReleaseJob, change: Change, now: float) -> No
     want_tables(state, freed, change, now)
     state.tell("job-released", job.name, f"{len(freed)} nodes are free")
     state.emit(Persist(jobs=(stored_job(job),)))
-
-
-def known_job(state: State, name: str) -> JobRecord:
-    """A job by name.
-
-    Raises:
-        NotFoundError: there is no such job.
-    """
-    job = state.jobs.get(name)
-    if job is None:
-        known = ", ".join(sorted(state.jobs)) or "none"
-        raise NotFoundError(f"no job {name!r}", hint=f"jobs: {known}")
-    return job
 
 
 def dissolve(state: State, ring: RingRecord, why: str) -> set[int]:

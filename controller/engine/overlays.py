@@ -1,8 +1,8 @@
-"""What operators lay over nodes: `cordoned` and `draining`. An overlay says nothing about a node's health.
+"""What operators lay over nodes: `cordoned`, `draining`, `maintenance`. An overlay says nothing about a node's health.
 
 A cordoned node is given to no ring; the ring that it is in stays, and goes on using it when it is laid anew. A
-draining node is on its way out of its ring (see `drain`), and is cordoned when it is out. Overlays are kept in the
-store, and only an operator lifts them.
+draining node is on its way out of its ring (see `drain`), and is cordoned or in maintenance when it is out.
+Maintenance ends by itself; every other overlay is lifted by an operator. The store keeps them.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import Cordon, Uncordon
 from ringlight.controller.engine.state import NodeRecord, Overlay, State, stored_overlay
+from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.errors import InvalidError
 
 
@@ -52,9 +53,27 @@ def uncordon(state: State, request: Uncordon) -> None:
 
 
 def end_drain(state: State, node: NodeRecord) -> None:
-    """A draining node is in no ring any more: it stays cordoned."""
-    _settle(state, node, Overlay.CORDONED, node.overlay_reason or "drained")
-    state.tell("node-drained", node.name, "is in no ring; cordoned until it is uncordoned")
+    """A draining node is in no ring any more: it stays cordoned, or its maintenance begins."""
+    until = node.maintenance_until
+    if until is None:
+        _settle(state, node, Overlay.CORDONED, node.overlay_reason or "drained")
+        state.tell("node-drained", node.name, "is in no ring; cordoned until it is uncordoned")
+        return
+    _settle(state, node, Overlay.MAINTENANCE, node.overlay_reason, until)
+    state.agenda.put(("maintenance", node.name), until)
+    state.tell("node-maintenance", node.name, f"is in no ring; in maintenance for {max(0.0, until - state.now):.0f} s")
+
+
+def end_maintenance(state: State, node: NodeRecord, now: float) -> None:
+    """Maintenance that is over ends by itself, and what the node did meanwhile never counted."""
+    if node.overlay is not Overlay.MAINTENANCE or node.maintenance_until is None:
+        return
+    if now < node.maintenance_until:  # it was prolonged
+        state.agenda.put(("maintenance", node.name), node.maintenance_until)
+        return
+    node.failing = node.verdict is Verdict.FAILED
+    _settle(state, node, None, "")
+    state.tell("node-uncordoned", node.name, "its maintenance is over")
 
 
 def stop_drain(state: State, node: NodeRecord, why: str) -> None:
@@ -63,17 +82,20 @@ def stop_drain(state: State, node: NodeRecord, why: str) -> None:
     state.tell("node-drain-failed", node.name, f"given up, since a ring would be lost: {why}; cordoned")
 
 
-def _settle(state: State, node: NodeRecord, overlay: Overlay | None, reason: str) -> None:
+def _settle(
+    state: State, node: NodeRecord, overlay: Overlay | None, reason: str, maintenance_until: float | None = None
+) -> None:
     """Whatever was under way with a node is over."""
     state.cover(node, overlay)
     node.overlay_reason = reason
+    node.maintenance_until = maintenance_until
     node.drain_forced = False
     keep(state, node)
 
 
 def keep(state: State, node: NodeRecord) -> None:
     """Have the store remember the overlay of a node."""
-    state.emit(Persist(overlays=(stored_overlay(node),)))
+    state.emit(Persist(overlays=(stored_overlay(node, state.wall_offset),)))
 
 
 def described(node: NodeRecord) -> str:

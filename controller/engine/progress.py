@@ -8,6 +8,7 @@ from ringlight.controller.engine.assessment import kill_hop, note_light
 from ringlight.controller.engine.commitment import commit, confirm_idle
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import Applied
+from ringlight.controller.engine.hold import depose, note_failure
 from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_ring
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.outcomes import WRONG, ApplyCode, BundleCode
@@ -32,6 +33,8 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
     if answer.generation != node.generation:
         return
     state.owing.discard(node.position)
+    if answer.code is ApplyCode.STALE_EPOCH and answer.highest_epoch > state.epoch:
+        depose(state, answer.highest_epoch, f"the agent of {node.name}")
     if answer.code in _REFUSALS:
         node.unanswered = True
         state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")
@@ -72,8 +75,10 @@ def _close_finding(state: State, node: NodeRecord, finding: str, now: float) -> 
         state.tell("fault-closed", node.name, f"{fault.component} is read as wanted", id=finding)
 
 
-def give_up_on(state: State, node: NodeRecord) -> None:
+def give_up_on(state: State, node: NodeRecord, now: float) -> None:
     """A node did not answer in time: plan without it until it speaks for itself."""
+    if node.position in state.owing:  # a controller that just started told nobody anything
+        note_failure(state, node, now)
     node.unanswered = True
     state.owing.discard(node.position)
     state.dirty_nodes.add(node.position)
@@ -81,6 +86,8 @@ def give_up_on(state: State, node: NodeRecord) -> None:
 
 def advance(state: State, ring: RingRecord, now: float) -> None:
     """Take an undamaged ring as far as the evidence goes."""
+    if ring.state is RingState.BROKEN and ring.chain:
+        _stand_again(state, ring, now)
     if ring.state is RingState.SWITCHING and all(node.in_place for node in state.chain_nodes(ring)):
         state.enter(ring, RingState.VERIFYING)
         ring.answered_at = now
@@ -88,6 +95,14 @@ def advance(state: State, ring: RingRecord, now: float) -> None:
         state.agenda.put(("ring", ring.name), ring.deadline)
     if ring.state is RingState.VERIFYING and _proven(state, ring):
         _activate(state, ring, now)
+
+
+def _stand_again(state: State, ring: RingRecord, now: float) -> None:
+    """What broke a ring has passed while nothing could be done about it: prove it anew where it lies."""
+    state.enter(ring, RingState.SWITCHING)
+    ring.sent_at = now
+    ring.deadline = now + state.settings.change.apply_timeout + ring.allowance
+    state.agenda.put(("ring", ring.name), ring.deadline)
 
 
 def _proven(state: State, ring: RingRecord) -> bool:
@@ -133,7 +148,7 @@ def time_out(state: State, ring: RingRecord, now: float) -> None:
     if ring.state is RingState.SWITCHING:
         for node in state.chain_nodes(ring):
             if not node.in_place:
-                give_up_on(state, node)
+                give_up_on(state, node, now)
                 state.tell("no-answer", node.name, f"no answer to generation {node.generation} in time")
     elif ring.state is RingState.VERIFYING:
         for hop in dark_hops(state, ring):

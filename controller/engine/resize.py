@@ -10,7 +10,7 @@ from dataclasses import replace
 from ringlight.controller.engine.effects import Persist, PlannedChange
 from ringlight.controller.engine.events import ResizeJob
 from ringlight.controller.engine.foresight import described, foresee, ring_change
-from ringlight.controller.engine.operator import dissolve, known_job, why_no_more
+from ringlight.controller.engine.operator import dissolve, why_no_more
 from ringlight.controller.engine.proposals import pause
 from ringlight.controller.engine.repair import Change, apply_plan, want_tables
 from ringlight.controller.engine.state import JobRecord, RingRecord, RingState, State, stored_job, stored_ring
@@ -23,7 +23,7 @@ def resize(state: State, request: ResizeJob, change: Change, now: float) -> Plan
     Raises:
         RinglightError: no such job, impossible numbers, or (`REFUSED`) fewer rings than its minimum would fit.
     """
-    job = known_job(state, request.name)
+    job = state.job(request.name)
     minimum = request.min_rings or min(job.min_rings, request.rings)
     if request.rings <= 0 or not 0 < minimum <= request.rings:
         raise InvalidError(

@@ -6,6 +6,8 @@ turn out complete, and is planned anew otherwise.
 """
 
 from ringlight.controller.engine.commitment import leave
+from ringlight.controller.engine.conduct import restore_conduct
+from ringlight.controller.engine.doubt import keep_pulse
 from ringlight.controller.engine.effects import StoredOverlay, StoredRing
 from ringlight.controller.engine.events import Restored
 from ringlight.controller.engine.overlays import end_drain
@@ -17,6 +19,8 @@ from ringlight.fabric.rings import chain_tables
 def restore(state: State, event: Restored, now: float) -> None:
     """Begin with what the store remembers."""
     state.started_at = now
+    state.wall_offset = event.wall - now
+    state.paused, state.tripped = event.hold.paused, event.hold.tripped
     state.epoch = event.epoch
     state.generation = state.restored_generation = event.generation
     state.sequence = event.sequence
@@ -29,8 +33,11 @@ def restore(state: State, event: Restored, now: float) -> None:
         if ring.job in state.jobs:
             _restore_ring(state, ring, now)
     for overlay in event.overlays:
-        _restore_overlay(state, overlay)
+        _restore_overlay(state, overlay, now)
+    for conduct in event.conduct:
+        restore_conduct(state, conduct)
     state.agenda.put(("start", ""), now + state.settings.health.start_grace)
+    keep_pulse(state, now)
     state.dirty_nodes.update(range(state.wiring.size))
     state.tell("controller-started", state.wiring.spec.name, f"epoch {state.epoch}", epoch=str(state.epoch))
 
@@ -61,7 +68,7 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
         state.agenda.put(("ring", ring.name), ring.deadline)
 
 
-def _restore_overlay(state: State, stored: StoredOverlay) -> None:
+def _restore_overlay(state: State, stored: StoredOverlay, now: float) -> None:
     """A drain that was cut off goes on: its ring may still call the node back, until the new chain is proven."""
     if not state.wiring.has_node(stored.node):
         return  # it is in the fabric file no more
@@ -69,6 +76,9 @@ def _restore_overlay(state: State, stored: StoredOverlay) -> None:
     state.cover(node, Overlay(stored.overlay))
     node.overlay_reason = stored.reason
     node.drain_forced = stored.forced
+    if stored.until:
+        node.maintenance_until = stored.until - state.wall_offset
+        state.agenda.put(("maintenance", node.name), max(now, node.maintenance_until))
     ring = state.rings.get(stored.leaving)
     if node.overlay is not Overlay.DRAINING or node.ring:
         return

@@ -9,10 +9,11 @@ from ringlight.controller.engine.assessment import note_light
 from ringlight.controller.engine.commitment import confirm
 from ringlight.controller.engine.effects import Admit, Close, Persist, Refuse
 from ringlight.controller.engine.events import AgentHello, NodeHello
+from ringlight.controller.engine.hold import depose, why_held
 from ringlight.controller.engine.repair import Change, command, needs_parking
 from ringlight.controller.engine.state import NodeRecord, RingState, SessionRecord, State
 from ringlight.fabric.circuits import Fault, FaultClass
-from ringlight.fabric.errors import RinglightError
+from ringlight.fabric.errors import RinglightError, UnavailableError
 
 _REDIAL = "its agent dialled again"
 
@@ -20,6 +21,7 @@ _REDIAL = "its agent dialled again"
 def welcome(state: State, hello: AgentHello, change: Change, now: float) -> None:
     """Admit an agent and take over what it found, or refuse it and change nothing."""
     try:
+        _refuse_if_deposed(state, hello)
         check_hello(state, hello, now)
     except RinglightError as error:
         state.emit(Refuse(hello.session, error))
@@ -37,6 +39,24 @@ def welcome(state: State, hello: AgentHello, change: Change, now: float) -> None
     state.tell("agent-connected", hello.agent, f"serves {len(names)} nodes", nodes=" ".join(names))
     for node_hello in hello.nodes:
         _adopt(state, hello.session, node_hello, change, now)
+
+
+def _refuse_if_deposed(state: State, hello: AgentHello) -> None:
+    """Agents belong to the controller of the highest epoch.
+
+    One that has commanded nothing yet may be a controller whose store was lost, and outranks what its agents have seen.
+    For one that has, a higher epoch means that another controller took over.
+
+    Raises:
+        UnavailableError: the agent should dial again, and find that other one.
+    """
+    if hello.highest_epoch > state.epoch and state.has_commanded:
+        depose(state, hello.highest_epoch, f"agent {hello.agent}")
+    if state.deposed:
+        raise UnavailableError(
+            f"this controller is not in charge any more: {state.deposed}",
+            hint="stop it, or restart it to take over",
+        )
 
 
 def _outrank(state: State, hello: AgentHello) -> None:
@@ -74,6 +94,7 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     if hello.unconfirmed:
         _take_unconfirmed(state, node, hello.unconfirmed)
     hear(state, node, now)
+    state.dirty_nodes.add(node.position)
     if needs_parking(node) and not state.open:
         state.tell("drift", node.name, "selects fibres that no ring wants; left so, since the controller just started")
     else:
@@ -126,14 +147,21 @@ def close_fault(state: State, node: NodeRecord, fault_id: str, now: float) -> No
 
 
 def hear(state: State, node: NodeRecord, now: float) -> None:
-    """The node's agent spoke for it."""
+    """The node's agent spoke for it. For one that speaks anyhow that changes nothing by itself."""
     node.last_heard = now
-    state.dirty_nodes.add(node.position)
+    node.witness = ""
+    node.probed_at = None
+    if node.position not in state.speaking:
+        state.dirty_nodes.add(node.position)
 
 
 def park(state: State, node: NodeRecord, change: Change, now: float) -> None:
-    """Bring an idle node back to loopback, if it needs it and that is safe."""
-    if needs_parking(node):
+    """Bring an idle node back to loopback, if it needs it, that is safe, and anything may move."""
+    if not needs_parking(node):
+        return
+    if why_held(state):
+        state.agenda.put(("park", node.name), now + state.settings.change.retry_interval)
+    else:
         state.tell("parking", node.name, "back to loopback: it selects fibres that no ring wants")
         command(state, node, change, now)
 

@@ -5,6 +5,7 @@ needs, or loopback. *Observed* is what its agent last read from the hardware; it
 """
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -26,6 +27,7 @@ from ringlight.controller.planning.order import Chain
 from ringlight.controller.planning.planner import Planner
 from ringlight.controller.settings import Settings
 from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
+from ringlight.fabric.errors import NotFoundError
 from ringlight.fabric.rings import chain_hops
 from ringlight.fabric.wiring import Hop, HopKey, Wiring
 
@@ -95,6 +97,7 @@ class NodeRecord:
         failing: its last failure is not over.
         quarantine: why no ring may have it until a person releases it; or empty.
         witness: who says that it is dead while it is silent, and in which words; or empty.
+        probed_at: when the site's probe was asked about it last (monotonic seconds).
     """
 
     position: int
@@ -132,6 +135,7 @@ class NodeRecord:
     failing: bool = False
     quarantine: str = ""
     witness: str = ""
+    probed_at: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -197,6 +201,7 @@ class JobRecord:
 
     Attributes:
         settled_once: its rings have come to rest since it was submitted.
+        stalled_until: how long its launcher's word that it stands still counts (monotonic seconds).
         plan_again_at: not to be planned before (monotonic seconds).
     """
 
@@ -210,6 +215,7 @@ class JobRecord:
     rings: list[RingRecord] = field(default_factory=list)
     released: bool = False
     settled_once: bool = False
+    stalled_until: float = -math.inf
     plan_again_at: float = -math.inf
 
     @property
@@ -274,6 +280,10 @@ class State:
             self.planner.order.set_usable(position, usable=False)  # until its agent has spoken
         self.dead_hops: dict[HopKey, float] = {}
         self.wall_offset = 0.0  # wall-clock time minus ours
+        self.now = -math.inf  # of the event being handled
+        self.stalled = ""  # why our own sense of time is not to be trusted at present
+        self.stalled_until = -math.inf
+        self.trusted_since = 0.0  # silence is counted from then at the earliest
         self.open = False  # absence may be reasoned about: see engine
         self.doubts: tuple[str, ...] = ()  # why silence may not be judged
         self.paused: str | None = None  # why a person told us to change nothing
@@ -283,6 +293,10 @@ class State:
         self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
         self.failed: set[int] = set()  # nodes that are FAILED
+        self.speaking: set[int] = set()  # known nodes that were heard lately: see `doubt`
+        self.quiet: set[int] = set()  # known nodes that were not
+        self.new_failures: deque[tuple[float, int]] = deque()  # when which node failed, as far as the breaker counts it
+        self.has_commanded = False  # in this term
         self.damaged: set[str] = set()  # rings that cannot stay as they are
         self.leaving: set[int] = set()  # nodes that a planned change took out of a ring, until that is proven
         self.postponed: set[str] = set()  # damaged jobs that wait for more agents to dial in
@@ -300,6 +314,18 @@ class State:
     def node(self, name: str) -> NodeRecord:
         """A node by name; raises `NotFoundError`."""
         return self.nodes[self.wiring.position(name)]
+
+    def job(self, name: str) -> JobRecord:
+        """A job by name.
+
+        Raises:
+            NotFoundError: there is no such job.
+        """
+        job = self.jobs.get(name)
+        if job is None:
+            known = ", ".join(sorted(self.jobs)) or "none"
+            raise NotFoundError(f"no job {name!r}", hint=f"jobs: {known}")
+        return job
 
     def chain_nodes(self, ring: RingRecord) -> Iterator[NodeRecord]:
         """The nodes of a ring in chain order."""
@@ -374,8 +400,9 @@ def stored_ring(wiring: Wiring, ring: RingRecord) -> StoredRing:
     return StoredRing(ring.name, ring.job, chain, ring.state.value, ring.cause, ring.generation)
 
 
-def stored_overlay(node: NodeRecord) -> StoredOverlay:
-    """What lies over a node, as the store keeps it."""
+def stored_overlay(node: NodeRecord, wall_offset: float) -> StoredOverlay:
+    """What lies over a node, as the store keeps it; its end is dated by the wall clock, so far ahead of ours."""
     if node.overlay is None:
         return StoredOverlay(node.name, "")
-    return StoredOverlay(node.name, node.overlay.value, node.overlay_reason, node.leaving, node.drain_forced)
+    until = 0.0 if node.maintenance_until is None else node.maintenance_until + wall_offset
+    return StoredOverlay(node.name, node.overlay.value, node.overlay_reason, node.leaving, node.drain_forced, until)

@@ -30,6 +30,8 @@ class Ground(Enum):
     DARKNESS = auto()  # a speaking neighbour lost its light
     LIGHT = auto()  # a speaking neighbour sees its light
     SILENCE = auto()  # nothing was heard for a while
+    WITNESS = auto()  # a person, a launcher or the site's own probe says so
+    RULE = auto()  # the site wants silence of this length to count as failure
     TIME = auto()  # a waiting period of our own
 
 
@@ -39,6 +41,7 @@ class Speech(Enum):
     AWAITED = auto()  # not heard yet since the controller started, and still within the grace period
     SPEAKS = auto()
     SUSPECT = auto()  # longer than the suspect time
+    DOUBTED = auto()  # longer than the confirm time, but it may be the controller that is deaf
     SILENT = auto()  # longer than the confirm time
 
 
@@ -59,16 +62,20 @@ class Evidence:
         speech: of the node's agent.
         faults: open faults, reported by the agent or found by the controller.
         light: at the neighbours.
-        was_failed: the last verdict was FAILED. A node that was bypassed has no light left to witness, so silence
-            keeps it FAILED until it speaks again.
-        on_probation: the last fault closed less than the probation time ago.
+        failed_on: the grounds of the last verdict, if that was FAILED. A node that was bypassed has no light left to
+            witness, so silence keeps it FAILED until it speaks again.
+        witness: who says that a silent node is dead, in words; or empty.
+        overdue: it has been silent for longer than the site allows a node in a ring to be.
+        probation: why it is not trusted with a ring yet, though it is well; or empty.
     """
 
     speech: Speech
     faults: Collection[Fault]
     light: NeighbourLight
-    was_failed: bool = False
-    on_probation: bool = False
+    failed_on: frozenset[Ground] = frozenset()
+    witness: str = ""
+    overdue: bool = False
+    probation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +96,34 @@ def judge(evidence: Evidence) -> Judgement:
         return _of_silence(evidence)
     if evidence.speech is Speech.AWAITED:
         return _judgement(Verdict.UNKNOWN, {Ground.TIME}, "its agent has not dialled in yet")
+    if evidence.speech in (Speech.SUSPECT, Speech.DOUBTED) and (evidence.witness or _stays_failed(evidence)):
+        return _of_silence(evidence)
+    if evidence.speech is Speech.DOUBTED:
+        return _judgement(Verdict.UNKNOWN, {Ground.SILENCE}, "the agent is silent, or the controller is deaf")
     if evidence.speech is Speech.SUSPECT:
         return _judgement(Verdict.SUSPECT, {Ground.SILENCE}, "the agent has been silent for a little")
     degraded = _gravest(evidence.faults, FaultClass.DEGRADED)
     if degraded is not None:
         return _judgement(Verdict.DEGRADED, {Ground.REPORT}, f"{degraded.component}: {degraded.text or degraded.code}")
-    if evidence.on_probation:
-        return _judgement(Verdict.PROBATION, {Ground.TIME}, "well again, waiting out its probation")
+    if evidence.probation:
+        return _judgement(Verdict.PROBATION, {Ground.TIME}, evidence.probation)
     return _judgement(Verdict.HEALTHY, {Ground.REPORT}, "its agent speaks and reports no fault")
 
 
 def _of_silence(evidence: Evidence) -> Judgement:
     light = evidence.light
-    if light is NeighbourLight.DARK or (evidence.was_failed and light is not NeighbourLight.PRESENT):
-        return _judgement(
-            Verdict.FAILED,
-            {Ground.SILENCE, Ground.DARKNESS},
-            "the agent is silent and its neighbours lost its light",
-        )
+    if light is NeighbourLight.DARK:
+        reason = "the agent is silent and its neighbours lost its light"
+        return _judgement(Verdict.FAILED, {Ground.SILENCE, Ground.DARKNESS}, reason)
+    if evidence.witness:
+        reason = f"the agent is silent, and {evidence.witness}"
+        return _judgement(Verdict.FAILED, {Ground.SILENCE, Ground.WITNESS}, reason)
+    if evidence.overdue:
+        reason = "the agent has been silent for longer than this site allows a node in a ring to be"
+        return _judgement(Verdict.FAILED, {Ground.SILENCE, Ground.RULE}, reason)
+    if _stays_failed(evidence):
+        reason = "it failed, and its agent has been silent since"
+        return _judgement(Verdict.FAILED, {Ground.SILENCE, *evidence.failed_on}, reason)
     if light is NeighbourLight.PRESENT:
         return _judgement(
             Verdict.UNREACHABLE,
@@ -118,6 +135,10 @@ def _of_silence(evidence: Evidence) -> Judgement:
             Verdict.UNKNOWN, {Ground.SILENCE}, "the agent is silent, and so is everyone who could see its light"
         )
     return _judgement(Verdict.UNREACHABLE, {Ground.SILENCE}, "the agent is silent; the node carries no circuit")
+
+
+def _stays_failed(evidence: Evidence) -> bool:
+    return bool(evidence.failed_on) and evidence.light is not NeighbourLight.PRESENT
 
 
 def _gravest(faults: Collection[Fault], fault_class: FaultClass) -> Fault | None:

@@ -197,6 +197,11 @@ class Order:
             return 0
         return self.cabling.laid[self.cabling.distances.index(distance)][position % self.size]
 
+    def has_room_for(self, chain: Chain) -> bool:
+        """Whether no ring lies where a chain does, or would lie."""
+        ring = self.as_ring(chain)
+        return not self.covered.count(ring.first, ring.last)
+
     def is_laid(self, name: str) -> bool:
         """Whether a ring lies somewhere."""
         return name in self._rings

@@ -10,6 +10,7 @@ import pytest
 
 from ringlight.controller.engine.proposals import plan_job
 from ringlight.controller.engine.state import RingState
+from ringlight.controller.health.settings import BreakerSettings, FlapSettings
 from ringlight.emulator.faults import FaultKind
 
 SEEDS = 100
@@ -182,7 +183,14 @@ def test_random_faults(make_world, seed):
     rng = Random(seed)
     k = rng.choice([1, 2, 2, 2, 3])
     world = make_world(
-        nodes=rng.randint(10, 24), k=k, gpus=4, closed=rng.random() < 0.7, probation=5.0, retest=30.0
+        nodes=rng.randint(10, 24),
+        k=k,
+        gpus=4,
+        closed=rng.random() < 0.7,
+        probation=5.0,
+        retest=30.0,
+        breaker=BreakerSettings(burst=1_000),
+        flap=FlapSettings(penalty=1.0, quarantine_faults=0, quarantine_flaps=0),
     ).start()
     chaos = Chaos(world, rng)
     world.submit(rings=2, tp=16, min_rings=1)

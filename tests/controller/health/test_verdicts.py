@@ -16,6 +16,8 @@ FATAL = Fault("f1", "gpu0", FaultClass.FATAL, "gpu-lost")
 DEGRADED = Fault("f2", "gpu1", FaultClass.DEGRADED, "xid:63")
 INFO = Fault("f3", "gpu2", FaultClass.INFO, "xid:43")
 
+BYPASSED = frozenset({Ground.SILENCE, Ground.DARKNESS})
+
 TABLE = [
     (Speech.SPEAKS, [FATAL], NeighbourLight.PRESENT, Verdict.FAILED),
     (Speech.SPEAKS, [FATAL, DEGRADED], NeighbourLight.DARK, Verdict.FAILED),
@@ -42,21 +44,21 @@ def test_a_failed_node_always_has_a_ground_beside_silence():
     for speech in Speech:
         for light in NeighbourLight:
             for faults in ([], [INFO], [DEGRADED], [FATAL]):
-                for was_failed in (False, True):
-                    judgement = judge(Evidence(speech, faults, light, was_failed=was_failed))
+                for failed_on in (frozenset(), BYPASSED):
+                    judgement = judge(Evidence(speech, faults, light, failed_on=failed_on))
                     if judgement.verdict is Verdict.FAILED:
                         assert judgement.grounds - {Ground.SILENCE, Ground.TIME}
 
 
 def test_a_bypassed_node_stays_failed_until_it_speaks():
-    silent = Evidence(Speech.SILENT, [], NeighbourLight.NONE_EXPECTED, was_failed=True)
+    silent = Evidence(Speech.SILENT, [], NeighbourLight.NONE_EXPECTED, failed_on=BYPASSED)
     assert judge(silent).verdict is Verdict.FAILED
-    spoken = Evidence(Speech.SPEAKS, [], NeighbourLight.NONE_EXPECTED, was_failed=True, on_probation=True)
+    spoken = Evidence(Speech.SPEAKS, [], NeighbourLight.NONE_EXPECTED, failed_on=BYPASSED, probation="well again")
     assert judge(spoken).verdict is Verdict.PROBATION
 
 
 def test_light_that_is_seen_outweighs_an_earlier_failure():
-    evidence = Evidence(Speech.SILENT, [], NeighbourLight.PRESENT, was_failed=True)
+    evidence = Evidence(Speech.SILENT, [], NeighbourLight.PRESENT, failed_on=BYPASSED)
     assert judge(evidence).verdict is Verdict.UNREACHABLE
 
 
