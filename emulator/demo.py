@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ringlight.emulator.compressed import compressed_timers
 from ringlight.emulator.observer import Observer, observe
 from ringlight.emulator.stack import Stack, run_stack
 from ringlight.protos.v1 import emulator_pb2 as pb
@@ -23,10 +24,13 @@ _SPARES_LEFT = 12  # with fewer, the next round waits for a repaired node's prob
 
 _FABRIC: dict[str, Any] = {"name": "demo", "k": 2, "closed": True, "gpus": _GPUS, "nodes": {"count": NODES}}
 
+_TIMERS = compressed_timers(1_200)
+
 # Shorter than the defaults, so that silence and recovery can be watched without a coffee.
 _SETTINGS: dict[str, Any] = {
+    **_TIMERS,
     "heartbeat": {"interval": 0.25},
-    "health": {"probation": 0.5, "start_grace": 5.0},
+    "health": {**_TIMERS["health"], "start_grace": 5.0},
 }
 
 

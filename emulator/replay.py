@@ -18,6 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ringlight.emulator.compressed import compressed_timers
 from ringlight.emulator.fault_trace import TraceEvent, read_trace
 from ringlight.emulator.observer import Observer, observe
 from ringlight.emulator.stack import run_stack
@@ -25,7 +26,6 @@ from ringlight.fabric.errors import InvalidError
 from ringlight.protos.v1 import emulator_pb2, fabric_pb2
 
 GPUS_PER_SERVER = 8
-_PROBATION = 600.0  # seconds of trace time, as the controller's default
 _JOB = "train"
 
 
@@ -42,7 +42,7 @@ class ReplaySettings:
         seed: of the servers' positions and the emulator's randomness.
     """
 
-    speed: float = 250_000.0
+    speed: float = 1_000_000.0
     servers: int = 400
     k: int = 3
     tp: int = 32
@@ -106,7 +106,7 @@ async def replay(
     """
     events = await asyncio.to_thread(read_trace, trace)
     names = _place(events, settings)
-    configuration = {"health": {"probation": _PROBATION / settings.speed}}
+    configuration = compressed_timers(settings.speed)
     async with (
         run_stack(directory, _fabric(settings), settings=configuration, seed=settings.seed) as stack,
         observe(stack.controller, stack.emulator) as observer,
