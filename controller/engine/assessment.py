@@ -115,7 +115,7 @@ def _come_back(state: State, node: NodeRecord, now: float, probation_ends: float
 
 
 def _light_of(state: State, node: NodeRecord, now: float) -> NeighbourLight:
-    """What speaking neighbours say of a node's light over the established hops of its ring."""
+    """What speaking neighbours say of a node's light over the hops of its ring."""
     ring = state.rings.get(node.ring)
     if ring is None or not ring.hops:
         return NeighbourLight.NONE_EXPECTED
@@ -125,13 +125,15 @@ def _light_of(state: State, node: NodeRecord, now: float) -> NeighbourLight:
             continue
         port = hop.far(node.position)
         witness = state.nodes[port.position]
-        if not (ring.established and witness.session and speech(state, witness, now) is Speech.SPEAKS):
+        if not (witness.session and speech(state, witness, now) is Speech.SPEAKS):
             continue
         key = (port.bundle, port.path)
-        if key in witness.dark_since:
-            votes.append(NeighbourLight.DARK)
-        elif witness.light.get(key, False):
+        # In a ring that was caught by a restart in the middle of a change, light was perhaps never there to be lost.
+        dark = key in witness.dark_since if ring.established else witness.in_place and not node.was_told
+        if witness.light.get(key, False):
             votes.append(NeighbourLight.PRESENT)
+        elif dark:
+            votes.append(NeighbourLight.DARK)
     if not votes:
         return NeighbourLight.NO_WITNESS
     return NeighbourLight.PRESENT if NeighbourLight.PRESENT in votes else NeighbourLight.DARK

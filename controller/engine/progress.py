@@ -77,8 +77,7 @@ def _close_finding(state: State, node: NodeRecord, finding: str, now: float) -> 
 
 def give_up_on(state: State, node: NodeRecord, now: float) -> None:
     """A node did not answer in time: plan without it until it speaks for itself."""
-    if node.position in state.owing:  # a controller that just started told nobody anything
-        note_failure(state, node, now)
+    note_failure(state, node, now)
     node.unanswered = True
     state.owing.discard(node.position)
     state.dirty_nodes.add(node.position)
@@ -141,13 +140,17 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
 
 
 def time_out(state: State, ring: RingRecord, now: float) -> None:
-    """The present step took too long: whoever did not answer, or the hop that stayed dark, is the evidence."""
+    """The present step took too long: whoever did not answer, or the hop that stayed dark, is the evidence.
+
+    After a restart nobody owes an answer to a command of the former controller: an agent that has not dialled in yet
+    is waited for, since its silence says nothing about its node (I7).
+    """
     if ring.deadline is None or now < ring.deadline:
         return
     ring.deadline = None
     if ring.state is RingState.SWITCHING:
         for node in state.chain_nodes(ring):
-            if not node.in_place:
+            if not node.in_place and node.was_told:
                 give_up_on(state, node, now)
                 state.tell("no-answer", node.name, f"no answer to generation {node.generation} in time")
     elif ring.state is RingState.VERIFYING:

@@ -153,6 +153,11 @@ class NodeRecord:
         return self.observed == self.desired and self.answered >= self.generation
 
     @property
+    def was_told(self) -> bool:
+        """This controller sent a command for what is wanted here, so that an answer may be expected."""
+        return 0 < self.generation <= self.sent
+
+    @property
     def carries_foreign_light(self) -> bool:
         """It selects a lit fibre that no ring of ours asks for and that we did not switch: hands off."""
         if self.observed is None or not self.is_foreign:

@@ -55,7 +55,7 @@ class Lab:
 
     async def assert_light_is_plan(self, rings: int) -> None:
         comparison = await self.observer.compare()
-        assert comparison.equal, comparison.lit ^ comparison.planned
+        assert comparison.equal, (comparison.lit ^ comparison.planned, comparison.rings)
         assert len(comparison.planned) == rings
         fabric = await self.observer.settled()
         assert fabric.invariant_violations == 0
@@ -71,10 +71,12 @@ def lab(tmp_path):
     """Starts a lab: `async with lab() as running`."""
 
     @asynccontextmanager
-    async def start(*, nodes: int = 20, rings: int = 3, tp: int = 16, k: int = 2, **more):
+    async def start(
+        *, nodes: int = 20, rings: int = 3, tp: int = 16, k: int = 2, settings=None, name: str = "lab", **more
+    ):
         fabric = {"name": "lab", "k": k, "gpus": 4, "nodes": {"count": nodes}}
         async with (
-            run_stack(tmp_path / "lab", fabric, settings=SETTINGS, **more) as stack,
+            run_stack(tmp_path / name, fabric, settings={**SETTINGS, **(settings or {})}, **more) as stack,
             observe(stack.controller, stack.emulator) as observer,
         ):
             running = Lab(stack, observer, nodes)
