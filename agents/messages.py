@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ringlight.agents.executor import Outcome
+from ringlight.agents.obedience import Outcome
 from ringlight.fabric.circuits import CircuitTable, Fault, PortKey, digest
 from ringlight.protos import codec
 from ringlight.protos.v1 import agent_pb2 as pb

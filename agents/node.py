@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection
 from random import Random
 
 from ringlight.agents.backoff import Backoff
-from ringlight.agents.executor import Command, Executor, Outcome
+from ringlight.agents.executor import Executor
 from ringlight.agents.messages import applied_message, closed_message, light_message, opened_message
+from ringlight.agents.obedience import Command, Outcome
 from ringlight.agents.observation import Observation
 from ringlight.agents.ports import (
     CircuitDriver,

@@ -18,9 +18,9 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from ringlight.agents.executor import Command
 from ringlight.agents.link import Dial, Link
 from ringlight.agents.node import ServedNode
+from ringlight.agents.obedience import Command
 from ringlight.agents.outbox import Outbox
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile

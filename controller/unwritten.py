@@ -31,6 +31,7 @@ class Unwritten:
         self._overlays: dict[str, StoredOverlay] = {}
         self._epoch = 0
         self._reserved = 0
+        self._generation = 0
 
     def keep(self, record: Persist) -> None:
         """Add records, over former ones of the same names."""
@@ -45,6 +46,7 @@ class Unwritten:
         self._overlays.update({overlay.node: overlay for overlay in record.overlays})
         self._epoch = max(self._epoch, record.epoch)
         self._reserved = max(self._reserved, record.reserved)
+        self._generation = max(self._generation, record.generation)
 
     def log(self, events: Iterable[LoggedEvent]) -> None:
         """Add events."""
@@ -62,6 +64,7 @@ class Unwritten:
             tuple(self._overlays.values()),
             epoch=self._epoch,
             reserved=self._reserved,
+            generation=self._generation,
         )
         batch = Batch([record] if record != Persist() else [], list(self._events))
         self._clear()
@@ -77,4 +80,4 @@ class Unwritten:
     def _clear(self) -> None:
         self._events.clear()
         self._released, self._jobs, self._rings, self._overlays = {}, {}, {}, {}
-        self._epoch = self._reserved = 0
+        self._epoch = self._reserved = self._generation = 0

@@ -37,16 +37,19 @@ def adopt_what_is_lit(state: State) -> None:
     }
     for chain in observed_chains(state, astray):
         nodes = [state.nodes[position] for position in chain]
-        ring = _lost_ring(state, chain)
-        ours = ring is not None and not any(node.ring not in ("", ring.name) for node in nodes)
-        nobodys = all(node.is_foreign and not node.ring for node in nodes)
-        if not (ours or nobodys) or any(node.verdict is Verdict.FAILED or node.leaving for node in nodes):
+        if any(node.verdict is Verdict.FAILED or node.leaving for node in nodes):
             continue
-        if _is_free(state, chain, ring):
-            _take_over(state, ring or _new_ring(state, chain), chain)
-        else:
+        ring = _lost_ring(state, chain)
+        if ring is None and not any(node.is_unrecorded for node in nodes):
+            continue  # what is left of something that is over, by our records
+        others = _in_the_way(state, chain) - {ring.name if ring else ""}
+        if any(_is_lit(state, state.rings[name]) for name in others):
             names = " ".join(node.name for node in nodes)
             state.tell("drift", nodes[0].name, f"the chain {names} is lit and lies across another ring; left so")
+            continue
+        for name in sorted(others):
+            _evict(state, state.rings[name])
+        _take_over(state, ring or _new_ring(state, chain), chain)
 
 
 def observed_chains(state: State, among: Iterable[int]) -> list[Chain]:
@@ -99,7 +102,8 @@ def _is_as_it_should_be(state: State, chain: Chain) -> bool:
 def _lost_ring(state: State, chain: Chain) -> RingRecord | None:
     """The ring of ours that a chain is most likely; None when there is none that it could be.
 
-    It has this length, is not where it should be, and has most nodes in common; else it is one that waits for a place.
+    It has this length, is not where it should be, and has most nodes in common; one that was being changed when the
+    controller stopped may have none. Else it is one that waits for a place.
     """
     tp = len(chain) * state.wiring.spec.gpus
     members = set(chain)
@@ -108,19 +112,40 @@ def _lost_ring(state: State, chain: Chain) -> RingRecord | None:
         for ring in job.rings if job.tp == tp else ():
             if not ring.chain:
                 waiting.append(ring)
-            elif members & set(ring.chain) and not all(node.in_place for node in state.chain_nodes(ring)):
-                astray.append(ring)
+            elif all(node.adopted for node in state.chain_nodes(ring)) and not _is_lit(state, ring):
+                if members & set(ring.chain) or not ring.established:
+                    astray.append(ring)
     return max(astray, key=lambda ring: len(members & set(ring.chain)), default=waiting[0] if waiting else None)
 
 
-def _is_free(state: State, chain: Chain, ring: RingRecord | None) -> bool:
-    """Whether no ring but its own former self lies where a chain does."""
-    if ring is not None:
-        state.lift(ring)
-    free = state.planner.order.has_room_for(chain)
-    if ring is not None and ring.chain:
-        state.lay(ring, ring.chain)
-    return free
+def _in_the_way(state: State, chain: Chain) -> set[str]:
+    """The rings that are laid where a chain lies."""
+    order = state.planner.order
+    place = order.as_ring(chain)
+    over = order.ring_over(place.first)
+    names = {ring.name for ring in order.rings_in(place.first, place.last)}
+    return names | {over.ring.name} if over is not None else names
+
+
+def _is_lit(state: State, ring: RingRecord) -> bool:
+    return all(node.in_place for node in state.chain_nodes(ring))
+
+
+def _evict(state: State, ring: RingRecord) -> None:
+    """A ring of our records is not there, and another one is lit in its place: it waits for a place of its own."""
+    state.lift(ring)
+    for node in state.chain_nodes(ring):
+        node.ring, node.desired = "", state.wiring.loopback
+        state.dirty_nodes.add(node.position)
+    state.lay(ring, ())
+    ring.cause = "another ring is lit where it should be"
+    ring.established = False
+    ring.deadline = None
+    state.damaged.discard(ring.name)
+    state.enter(ring, RingState.BROKEN)
+    state.capacity_grew = True
+    state.tell("ring-broken", ring.name, ring.cause)
+    state.emit(Persist(rings=(stored_ring(state.wiring, ring),)))
 
 
 def _new_ring(state: State, chain: Chain) -> RingRecord:

@@ -151,6 +151,7 @@ class Persist:
         hold: replaces the former one; None leaves it.
         epoch: raise the stored epoch to this; 0 leaves it.
         reserved: generations up to this one count as used after a restart; 0 leaves it.
+        generation: of the newest change that the records know of; 0 leaves it.
     """
 
     jobs: tuple[StoredJob, ...] = ()
@@ -160,6 +161,7 @@ class Persist:
     hold: StoredHold | None = None
     epoch: int = 0
     reserved: int = 0
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -381,7 +381,8 @@ class Engine:
         state.generation = change.generation
         state.reserve_generations()
         self._set_deadlines(change, now)
-        state.emit(Persist(rings=tuple(stored_ring(state.wiring, ring) for ring in change.rings)))
+        records = tuple(stored_ring(state.wiring, ring) for ring in change.rings)
+        state.emit(Persist(rings=records, generation=state.generation))
         commands = {command.node: self._dated(command, change) for command in change.commands}
         footing = Footing(
             changed_rings=frozenset(ring.name for ring in change.rings),

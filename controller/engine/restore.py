@@ -23,6 +23,7 @@ def restore(state: State, event: Restored, now: float) -> None:
     state.paused, state.tripped = event.hold.paused, event.hold.tripped
     state.epoch = event.epoch
     state.generation = state.restored_generation = event.generation
+    state.recorded_generation = event.recorded
     state.sequence = event.sequence
     state.reserve_generations()
     for job in sorted(event.jobs, key=lambda job: job.order):

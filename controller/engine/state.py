@@ -77,7 +77,8 @@ class NodeRecord:
         findings: open faults the controller found itself: answers that were wrong or missing.
         well_since: when its last fault closed; None if it never had one.
         generation: of `desired`; 0 while nothing was ever wanted here.
-        is_foreign: the circuits it had when it first dialled in come from no version of the wanted state that we know.
+        is_foreign: the circuits it had when it first dialled in come from no version of the wanted state of ours.
+        is_unrecorded: they come from a change that the records do not know of.
         usable: it could be given to a ring, when it was last judged.
         transaction: of the last command, or what its agent says is unconfirmed.
         commanded_at: when the last command was decided (monotonic seconds).
@@ -116,6 +117,7 @@ class NodeRecord:
     judgement: Judgement = _NOT_HEARD
     generation: int = 0
     is_foreign: bool = False
+    is_unrecorded: bool = False
     usable: bool = False
     transaction: str = ""
     commanded_at: float = 0.0
@@ -269,7 +271,8 @@ class State:
         self.started_at = 0.0
         self.epoch = 0
         self.generation = 0
-        self.restored_generation = 0
+        self.restored_generation = 0  # may have been used before this start
+        self.recorded_generation = 0  # of the newest change that the records knew of at this start
         self.reserved = 0
         self.sequence = 0
         self.violations = 0

@@ -9,9 +9,10 @@ import grpc.aio
 import pytest
 
 from ringlight.agents.agent import Agent, AgentIdentity
-from ringlight.agents.executor import Command, Executor
+from ringlight.agents.executor import Executor
 from ringlight.agents.link import dial_controller
 from ringlight.agents.node import ServedNode
+from ringlight.agents.obedience import Command
 from ringlight.agents.ports import FaultClosed, FaultOpened, HardwareIdentity, LightChanged, Readout, SwitchOutcome
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile

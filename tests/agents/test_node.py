@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ringlight.agents.executor import Command
+from ringlight.agents.obedience import Command
 from ringlight.fabric.circuits import Fault, FaultClass, Path
 from ringlight.fabric.errors import UnavailableError
 from ringlight.protos.v1 import agent_pb2 as pb
