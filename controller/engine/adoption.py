@@ -4,14 +4,12 @@ The store may be lost, or be an older copy; a crash may have come between a comm
 over, and whenever an agent comes back later, the chains that the hardware *shows* are looked at: every bundle read,
 light at both ends of every hop, closed at both ends. One that suits a ring of ours which is not where it should be
 becomes that ring's chain; one that nobody knows becomes a ring of a job of its own, pinned, which a person may release.
-What we switched ourselves is never adopted as a stranger: it is the rest of a change. Nothing is commanded by any of
-this.
+What our records say is over is never adopted: it is the rest of a change. Light that makes no ring, though all who are
+part of it were heard, serves nobody, and is let go. Nothing is commanded by any of this.
 """
 
-from collections.abc import Iterable
-from itertools import pairwise
-
 from ringlight.controller.engine.effects import Persist
+from ringlight.controller.engine.observed import Piece, pieces
 from ringlight.controller.engine.state import (
     JobRecord,
     RingRecord,
@@ -20,83 +18,44 @@ from ringlight.controller.engine.state import (
     stored_job,
     stored_ring,
 )
-from ringlight.controller.health.verdicts import Verdict
 from ringlight.controller.planning.order import Chain
-from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.rings import chain_tables
-from ringlight.fabric.spec import Port
-from ringlight.fabric.wiring import Hop
 
 
-def adopt_what_is_lit(state: State) -> None:
-    """Take over every valid chain of light that no ring of ours accounts for."""
-    astray = {
-        node.position: node
-        for node in state.nodes
-        if node.adopted and node.observed is not None and node.observed != node.desired
-    }
-    for chain in observed_chains(state, astray):
-        nodes = [state.nodes[position] for position in chain]
-        if any(node.verdict is Verdict.FAILED or node.leaving for node in nodes):
-            continue
-        ring = _lost_ring(state, chain)
-        if ring is None and not any(node.is_unrecorded for node in nodes):
-            continue  # what is left of something that is over, by our records
-        others = _in_the_way(state, chain) - {ring.name if ring else ""}
-        if any(_is_lit(state, state.rings[name]) for name in others):
-            names = " ".join(node.name for node in nodes)
-            state.tell("drift", nodes[0].name, f"the chain {names} is lit and lies across another ring; left so")
-            continue
-        for name in sorted(others):
-            _evict(state, state.rings[name])
-        _take_over(state, ring or _new_ring(state, chain), chain)
+def adopt_what_is_lit(state: State, now: float) -> None:
+    """Take over every ring of light that no ring of ours accounts for; let go of light that makes no ring."""
+    standing = {position for ring in state.rings.values() if _is_lit(state, ring) for position in ring.chain}
+    others = [node.position for node in state.nodes if node.adopted and node.position not in standing]
+    for piece in pieces(state, others):
+        if piece.chain is not None:
+            _adopt(state, piece.chain)
+        elif not piece.unknown:
+            _disown(state, piece, now)
 
 
-def observed_chains(state: State, among: Iterable[int]) -> list[Chain]:
-    """The valid chains that hardware shows, made of these nodes only, in fabric order."""
-    neighbours: dict[int, list[int]] = {position: [] for position in sorted(among)}
-    for hop in _lit_hops(state, neighbours.keys()):
-        neighbours[hop.low.position].append(hop.high.position)
-        neighbours[hop.high.position].append(hop.low.position)
-    chains = []
-    seen: set[int] = set()
-    for position, near in neighbours.items():
-        if len(near) == 1 and position not in seen:
-            chain = _walk(position, neighbours)
-            seen.update(chain)
-            if _is_as_it_should_be(state, chain):
-                chains.append(state.planner.order.forward(chain))
-    return chains
+def _adopt(state: State, chain: Chain) -> None:
+    nodes = [state.nodes[position] for position in chain]
+    ring = _lost_ring(state, chain)
+    of_the_past = ring is None and not any(node.is_unrecorded for node in nodes)  # what is over, by our records
+    if of_the_past or any(node.leaving for node in nodes):
+        return
+    in_the_way = _in_the_way(state, chain) - {ring.name if ring else ""}
+    if any(_is_lit(state, state.rings[name]) for name in in_the_way):
+        names = " ".join(node.name for node in nodes)
+        state.tell("drift", nodes[0].name, f"the chain {names} is lit and lies across another ring; left so")
+        return
+    for name in sorted(in_the_way):
+        _evict(state, state.rings[name])
+    _take_over(state, ring or _new_ring(state, chain), chain)
 
 
-def _lit_hops(state: State, among: Iterable[int]) -> list[Hop]:
-    """Hops that both ends select and see light on."""
-    lit: dict[Hop, int] = {}
-    for position in among:
-        node = state.nodes[position]
-        for bundle, path in enumerate(node.observed or ()):
-            hop = state.wiring.hop_at(Port(position, bundle, path)) if path.is_external else None
-            if hop is not None and node.light.get((bundle, path), False):
-                lit[hop] = lit.get(hop, 0) + 1
-    return [hop for hop, ends in lit.items() if ends == 2]  # noqa: PLR2004 - a hop has two ends
-
-
-def _walk(end: int, neighbours: dict[int, list[int]]) -> Chain:
-    chain = [end]
-    while onward := [near for near in neighbours[chain[-1]] if near not in chain]:
-        chain.append(onward[0])
-    return tuple(chain)
-
-
-def _is_as_it_should_be(state: State, chain: Chain) -> bool:
-    """Every bundle of every node is as a ring over just this chain needs it, and it runs one way along the order."""
-    try:
-        tables = chain_tables(state.wiring, chain)
-    except InvalidError:
-        return False
-    order = state.planner.order
-    one_way = all(state.wiring.hop(a, (b - a) % state.wiring.size) for a, b in pairwise(order.forward(chain)))
-    return one_way and all(state.nodes[position].observed == table for position, table in tables.items())
+def _disown(state: State, piece: Piece, now: float) -> None:
+    """All who are part of it were heard, and it is no ring: it serves nobody, and its nodes may be used again."""
+    for node in (state.nodes[position] for position in piece.nodes):
+        if node.is_foreign:
+            node.is_foreign = False
+            state.dirty_nodes.add(node.position)
+            state.agenda.put(("park", node.name), now)
 
 
 def _lost_ring(state: State, chain: Chain) -> RingRecord | None:
@@ -112,9 +71,8 @@ def _lost_ring(state: State, chain: Chain) -> RingRecord | None:
         for ring in job.rings if job.tp == tp else ():
             if not ring.chain:
                 waiting.append(ring)
-            elif all(node.adopted for node in state.chain_nodes(ring)) and not _is_lit(state, ring):
-                if members & set(ring.chain) or not ring.established:
-                    astray.append(ring)
+            elif (members & set(ring.chain) or not ring.established) and _is_astray(state, ring):
+                astray.append(ring)
     return max(astray, key=lambda ring: len(members & set(ring.chain)), default=waiting[0] if waiting else None)
 
 
@@ -129,6 +87,11 @@ def _in_the_way(state: State, chain: Chain) -> set[str]:
 
 def _is_lit(state: State, ring: RingRecord) -> bool:
     return all(node.in_place for node in state.chain_nodes(ring))
+
+
+def _is_astray(state: State, ring: RingRecord) -> bool:
+    """Every node of a ring was heard, and they are not as it needs them."""
+    return all(node.adopted for node in state.chain_nodes(ring)) and not _is_lit(state, ring)
 
 
 def _evict(state: State, ring: RingRecord) -> None:

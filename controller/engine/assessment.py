@@ -159,6 +159,8 @@ def assess_hops(state: State, ring: RingRecord, now: float) -> None:
         low, high = state.nodes[hop.low.position], state.nodes[hop.high.position]
         if Verdict.FAILED in (low.verdict, high.verdict) or hop.key in state.dead_hops:
             continue
+        if not (_selects(low, hop) and _selects(high, hop)):
+            continue  # no wonder that it is dark
         ends = _end(state, hop, low, now), _end(state, hop, high, now)
         verdict = judge_hop(
             *ends, now, settle=state.settings.health.light_settle, heartbeat=state.settings.heartbeat.interval
@@ -167,6 +169,12 @@ def assess_hops(state: State, ring: RingRecord, now: float) -> None:
             kill_hop(state, hop, "both nodes stay up, but light was lost", now)
         elif verdict is HopState.UNDECIDED:
             state.agenda.put(("ring", ring.name), _next_look(state, ends, now))
+
+
+def _selects(node: NodeRecord, hop: Hop) -> bool:
+    """Whether a node selects its end of a hop, by what was read last."""
+    port = hop.near(node.position)
+    return node.observed is not None and node.observed[port.bundle] is port.path
 
 
 def _end(state: State, hop: Hop, node: NodeRecord, now: float) -> EndEvidence:

@@ -27,6 +27,7 @@ from ringlight.controller.engine.effects import (
     Close,
     Effect,
     Persist,
+    Probe,
     Publish,
     Refuse,
     SendCircuits,
@@ -74,7 +75,8 @@ _ORDER: dict[type[Effect], int] = {
     Persist: 4,
     Publish: 5,
     Answer: 6,
-    WakeAt: 7,
+    Probe: 7,
+    WakeAt: 8,
 }
 
 
@@ -106,7 +108,7 @@ class Engine:
         opened = self._open_up(now)
         self._judge_nodes(now)
         if opened or (isinstance(event, AgentHello) and self._brings_foreign_light(event)):
-            adopt_what_is_lit(state)
+            adopt_what_is_lit(state, now)
         self._plan(self._look_at_rings(now), change, now)
         self._look_at_rings(now)  # a ring that was just laid may be in place already
         self._let_out(event, change, now)
@@ -219,6 +221,8 @@ class Engine:
     def _park_again(self, node: NodeRecord, change: Change, now: float) -> None:
         """Try once more to bring an idle node to loopback, an interval after it was last told."""
         due = node.commanded_at + self.state.settings.change.retry_interval
+        if not self.state.open:
+            due = now + self.state.settings.change.retry_interval
         if now < due:
             self.state.agenda.put(("park", node.name), due)
             return

@@ -61,7 +61,9 @@ def _refuse_if_deposed(state: State, hello: AgentHello) -> None:
 
 def _outrank(state: State, hello: AgentHello) -> None:
     """Agents obey no lower epoch or generation than they have seen: a store that was lost must not silence us."""
-    if hello.highest_epoch > state.epoch:
+    unheard_of = hello.agent not in state.known_agents  # one that we never told our epoch has it from somebody else
+    state.known_agents.add(hello.agent)
+    if hello.highest_epoch > state.epoch or (unheard_of and hello.highest_epoch == state.epoch):
         state.epoch = hello.highest_epoch + 1
         state.emit(Persist(epoch=state.epoch))
         text = f"agent {hello.agent} has obeyed epoch {hello.highest_epoch}; this controller now has {state.epoch}"
@@ -98,6 +100,7 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     state.dirty_nodes.add(node.position)
     if needs_parking(node) and not state.open:
         state.tell("drift", node.name, "selects fibres that no ring wants; left so, since the controller just started")
+        state.agenda.put(("park", node.name), now + state.settings.change.retry_interval)
     else:
         park(state, node, change, now)
 

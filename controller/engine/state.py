@@ -280,6 +280,7 @@ class State:
         self.jobs: dict[str, JobRecord] = {}
         self.rings: dict[str, RingRecord] = {}
         self.sessions: dict[str, SessionRecord] = {}
+        self.known_agents: set[str] = set()  # that were told our epoch
         self.session_of_agent: dict[str, str] = {}
         racks = [node.rack for node in wiring.spec.nodes]
         domains = [node.domain for node in wiring.spec.nodes]
