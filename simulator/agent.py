@@ -408,9 +408,9 @@ class Agent:
         command = outcome.command
         side.revert_due = False
         pending = side.obedience.unconfirmed
-        if pending is None and side.revert_timer is not None:
+        if side.revert_timer is not None and pending in (None, command):
             side.revert_timer.cancel()
-        elif pending is command:
+        if pending is command:
             side.revert_timer = self._world.schedule.after(command.revert_after, lambda: self._time_is_over(side))
         self._world.schedule.after(_SETTINGS.fence_interval, self._save_generations)
         link = self.link

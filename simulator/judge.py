@@ -87,7 +87,7 @@ class Judge:
             self._trouble[position] = max(until, self._trouble.get(position, 0.0))
 
     def store_lost(self) -> None:
-        """A controller begins with less than was known."""
+        """A controller begins with less than was known, or may not have been able to write down what it used."""
         self._forgotten = True
 
     def files_lost(self, agent: str) -> None:
@@ -153,7 +153,7 @@ class Judge:
             self._check_number(command)
         for name, ring in before.items():
             moved = name not in after or set(ring.chain) - set(after[name].chain)
-            if ring.firm and moved and not self._may_move(state, name, ring, before, event):
+            if ring.firm and moved and not self._may_move(state, name, ring, before):
                 self.false_bypasses += 1
                 chain = " ".join(self._wiring.name(position) for position in ring.chain)
                 self._blame("I7", f"{name} ({chain}) was taken from where it worked, by {type(event).__name__}")
@@ -192,7 +192,7 @@ class Judge:
             self._blame("I5", f"generation {command.generation} of epoch {command.epoch}: {generation} was used before")
         self._highest = max(self._highest, (command.epoch, command.generation))
 
-    def _may_move(self, state: State, name: str, ring: _Ring, before: dict[str, _Ring], event: Event) -> bool:
+    def _may_move(self, state: State, name: str, ring: _Ring, before: dict[str, _Ring]) -> bool:
         """Whether a ring had a true reason to leave where it was."""
         if self._is_troubled(ring.chain):
             return True

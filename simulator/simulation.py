@@ -74,7 +74,7 @@ class Simulation:
         self.schedule = Schedule()
         self.plant = Plant(plan.wiring, "boot")
         self.judge = Judge(self.schedule, plan.wiring, self.plant)
-        self.store = MemoryStore()
+        self.store = MemoryStore(plan.settings.store.generation_block)
         self.agents = [
             agent(self, f"agent-{number}", group, Random(rng.random()))  # noqa: S311 - no secret
             for number, group in enumerate(plan.groups)
@@ -270,6 +270,7 @@ class Simulation:
             self.schedule.after(0.6 + operation.seconds, leader.resume)
 
     def _do_fill_disk(self, operation: Operation) -> None:
+        self.judge.store_lost()
         self.store.refuses = True
         self.schedule.after(operation.seconds, self._free_disk)
 

@@ -40,29 +40,32 @@ class MemoryStore:
         refuses: its disk is full: nothing can be written.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, block: int) -> None:
         self.refuses = False
+        self._block = block
         self._records = Records()
         self._backup = Records()
         self._owner: object = None
         self._sequence = 0
 
     def open(self, owner: object, wall: float) -> Restored:
-        """Begin a new term; its epoch is durable when this returns."""
+        """Begin a new term; its epoch and its first generations are durable when this returns."""
         self._owner = owner
         records = self._records
         records.epoch += 1
+        used, records.reserved = records.reserved, records.reserved + self._block
         self._sequence += 100_000  # whatever the former owner told is below this
         rings = sorted(records.rings.values(), key=lambda ring: (ring.job, int(ring.name.rpartition("/")[2])))
         return Restored(
             records.epoch,
-            records.reserved,
+            used,
             self._sequence,
             tuple(records.jobs.values()),
             tuple(ring for ring in rings if ring.job in records.jobs),
             tuple(records.overlays[node] for node in sorted(records.overlays)),
             tuple(records.conduct[node] for node in sorted(records.conduct)),
             records.hold,
+            records.reserved,
             records.generation,
             wall,
         )

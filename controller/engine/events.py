@@ -29,6 +29,7 @@ class Restored:
         overlays: what operators laid over nodes.
         conduct: what counts against nodes.
         hold: whether anything may move.
+        reserved: generations up to this one are reserved for this term already; 0 when they are not.
         recorded: generation of the newest change that the records know of; hardware may show a later one.
         wall: wall-clock time of this moment (seconds since 1970), by which stored times are dated.
     """
@@ -41,6 +42,7 @@ class Restored:
     overlays: tuple[StoredOverlay, ...] = ()
     conduct: tuple[StoredConduct, ...] = ()
     hold: StoredHold = NOTHING_HELD
+    reserved: int = 0
     recorded: int = 0
     wall: float = 0.0
 

@@ -25,6 +25,7 @@ def restore(state: State, event: Restored, now: float) -> None:
     state.generation = state.restored_generation = event.generation
     state.recorded_generation = event.recorded
     state.sequence = event.sequence
+    state.reserved = event.reserved
     state.reserve_generations()
     for job in sorted(event.jobs, key=lambda job: job.order):
         state.jobs[job.name] = JobRecord(

@@ -87,6 +87,7 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     node.observed = hello.circuits
     node.answered = node.generation
     node.unanswered = False
+    node.unconfirmed = False
     state.owing.discard(node.position)
     _take_faults(state, node, hello.faults, now)
     node.light.clear()
