@@ -153,7 +153,8 @@ class Judge:
             self._check_number(command)
         for name, ring in before.items():
             moved = name not in after or set(ring.chain) - set(after[name].chain)
-            if ring.firm and moved and not self._may_move(state, name, ring, before):
+            worked = ring.firm and self._is_whole(ring.chain)
+            if worked and moved and not self._may_move(state, name, ring, before):
                 self.false_bypasses += 1
                 chain = " ".join(self._wiring.name(position) for position in ring.chain)
                 self._blame("I7", f"{name} ({chain}) was taken from where it worked, by {type(event).__name__}")
@@ -180,10 +181,15 @@ class Judge:
             if not path.is_external:
                 continue
             peer = self._wiring.peer(Port(position, bundle, path))
-            told = tables.get(peer.position, state.nodes[peer.position].desired) if peer is not None else ()
-            if peer is None or told[peer.bundle] is not peer.path:
+            if peer is None or self._told(state, tables, peer.position)[peer.bundle] is not peer.path:
                 port = self._wiring.port_name(Port(position, bundle, path))
                 self._blame("I2", f"{port} is to be selected, and its other end is not")
+
+    @staticmethod
+    def _told(state: State, tables: dict[int, CircuitTable], position: int) -> CircuitTable:
+        """What a node was told last; what it is to be told, if it cannot be reached at present."""
+        node = state.nodes[position]
+        return tables.get(position, node.desired) if node.session else node.desired
 
     def _check_number(self, command: SendCircuits) -> None:
         """I5: a later term does not use a generation again, unless what was known is lost."""

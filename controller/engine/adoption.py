@@ -24,8 +24,13 @@ from ringlight.fabric.rings import chain_tables
 
 def adopt_what_is_lit(state: State, now: float) -> None:
     """Take over every ring of light that no ring of ours accounts for; let go of light that makes no ring."""
+    state.strange_light = False
     standing = {position for ring in state.rings.values() if _is_lit(state, ring) for position in ring.chain}
-    others = [node.position for node in state.nodes if node.adopted and node.position not in standing]
+    others = [
+        node.position
+        for node in state.nodes
+        if node.adopted and node.answered >= node.generation and node.position not in standing
+    ]
     for piece in pieces(state, others):
         if piece.chain is not None:
             _adopt(state, piece.chain)

@@ -142,6 +142,7 @@ def _light_of(state: State, node: NodeRecord, now: float) -> NeighbourLight:
 def note_light(state: State, node: NodeRecord, changed: Mapping[PortKey, bool], now: float) -> None:
     """Take over a node's word on its light. Only an established circuit that goes dark is evidence."""
     ring = state.rings.get(node.ring)
+    state.strange_light |= node.is_foreign
     for key, lit in changed.items():
         bundle, path = key
         node.light[key] = lit

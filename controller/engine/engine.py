@@ -105,9 +105,9 @@ class Engine:
         change.planned = False  # whatever else is due in this step is a repair
         for kind, name in list(state.agenda.due(now)):
             self._take_topic(kind, name, change, now)
-        opened = self._open_up(now)
+        self._open_up(now)
         self._judge_nodes(now)
-        if opened or (isinstance(event, AgentHello) and self._brings_foreign_light(event)):
+        if state.open and state.strange_light:
             adopt_what_is_lit(state, now)
         self._plan(self._look_at_rings(now), change, now)
         self._look_at_rings(now)  # a ring that was just laid may be in place already
@@ -245,28 +245,17 @@ class Engine:
                 state.dirty_rings.add(node.ring)
         state.dirty_nodes.clear()
 
-    def _open_up(self, now: float) -> bool:
-        """From the moment every agent was heard, or the grace period is over, absence may be reasoned about.
-
-        Returns:
-            Whether that moment is now.
-        """
+    def _open_up(self, now: float) -> None:
+        """From the moment every agent was heard, or the grace period is over, absence may be reasoned about."""
         state = self.state
         if state.open:
-            return False
+            return
         grace_over = now >= state.started_at + state.settings.health.start_grace
         if grace_over or all(node.adopted for node in state.nodes):
             state.open = True
             state.capacity_grew = True
+            state.strange_light = True
             state.dirty_rings.update(state.rings)
-        return state.open
-
-    def _brings_foreign_light(self, hello: AgentHello) -> bool:
-        """Whether an agent that came late shows light that no record of ours knows."""
-        state = self.state
-        return state.open and any(
-            state.wiring.has_node(node.node) and state.node(node.node).carries_foreign_light for node in hello.nodes
-        )
 
     def _look_at_rings(self, now: float) -> set[str]:
         """Take every touched ring as far as the evidence goes; the jobs of those that cannot stay as they are."""

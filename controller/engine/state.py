@@ -298,6 +298,7 @@ class State:
         self.paused: str | None = None  # why a person told us to change nothing
         self.tripped: str | None = None  # why the breaker tripped
         self.deposed = ""  # who took over from us
+        self.strange_light = False  # there may be light that no ring of ours accounts for: see `adoption`
         self.capacity_grew = False  # something that a waiting ring could use has become free
         self.in_flight: set[str] = set()  # rings that are being changed
         self.owing: set[int] = set()  # nodes whose agents owe an answer to a command
