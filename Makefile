@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 PYTHON ?= python3
 PROTOS := $(wildcard protos/v1/*.proto)
 
-.PHONY: help setup demo test check protos bench bench-planner lock clean
+.PHONY: help setup demo test check protos soak bench bench-planner lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make test    every test, real processes included"
 	@echo "make check   ruff, mypy strict, import contracts, generated protos current"
 	@echo "make protos  generate the Python of protos/"
+	@echo "make soak    simulate further seeds until one fails, or Ctrl-C"
 	@echo "make bench   repeatable measurements, see bench/README.md"
 	@echo "make bench-planner   the planner on 1,000 to 1,000,000 nodes, as a table and in bench-planner.json"
 	@echo "make lock    resolve dependencies anew into requirements.lock"
@@ -46,6 +47,9 @@ protos: $(READY)
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc \
 	  --python_out=. --mypy_out=quiet:. --grpc_python_out=. --mypy_grpc_out=quiet:. \
 	  $(addprefix ringlight/,$(PROTOS))
+
+soak: $(READY)
+	$(BIN)/ringlight simulate --endless --nodes 0 --first-seed $$(date +%s)
 
 bench: $(READY)
 	$(BIN)/python -m bench

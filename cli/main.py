@@ -30,6 +30,10 @@ COMMANDS = {
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
     "demo": LazyCommand("ringlight.cli.demo:demo", "Break 64 emulated nodes, and watch the rings heal."),
     "study": LazyCommand("ringlight.cli.study:study_group", "Measure what planning achieves on random fabrics."),
+    "simulate": LazyCommand(
+        "ringlight.cli.simulate:simulate",
+        "Run whole fabrics in virtual time, and look for anything that must never be.",
+    ),
     "emulator": LazyCommand("ringlight.cli.emulator:emulator", "Run an emulated fabric, break it and repair it."),
 }
 

@@ -4,7 +4,7 @@ What is durable is what the real one makes durable: an epoch before it is obeyed
 applied. A crash loses the rest; losing the files loses all of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -42,8 +42,9 @@ from ringlight.fabric.circuits import Fault, FaultClass, digest
 from ringlight.fabric.inventory import inventory_of
 from ringlight.fabric.protocol import PROTOCOL, SILENT_INTERVALS
 from ringlight.simulator.messages import Ended, Goodbye, ToAgent, Welcome
-from ringlight.simulator.ports import Environment, Session, Write
+from ringlight.simulator.ports import Environment, Write
 from ringlight.simulator.schedule import Timer
+from ringlight.simulator.stream import AT_ONCE, NEVER, Stream
 
 _SETTINGS = AgentSettings()
 _SWITCH_SECONDS = (70e-6, 2e-3)
@@ -103,7 +104,7 @@ class Agent:
         self.name = name
         self.positions = tuple(positions)
         self.alive = False
-        self.link: Session | None = None
+        self.link: Stream | None = None
         self.fences = Fences()
         self._world = environment
         self._rng = rng
@@ -139,7 +140,7 @@ class Agent:
         self.fences.crash(lose_files=lose_files)
         if lose_files:
             self._world.judge.files_lost(self.name)
-        self._hang_up(self._rng.choice([0.001, 0.05, 30.0]))
+        self._hang_up(self._rng.choice([AT_ONCE, 0.05, NEVER]))
 
     def _powered(self) -> list[int]:
         return [position for position in self.positions if self._world.plant.powered(position)]
@@ -180,7 +181,7 @@ class Agent:
     def _dial_later(self) -> None:
         self._world.schedule.after(self._backoff.next(), self._dial)
 
-    def _hello(self, link: Session) -> AgentHello:
+    def _hello(self, link: Stream) -> AgentHello:
         plant, fence = self._world.plant, self.fences.fence
         nodes = []
         for side in self._sides.values():
@@ -202,7 +203,7 @@ class Agent:
         fabric = self._world.wiring.spec.name
         return AgentHello(link.session, self.name, boot, PROTOCOL, fabric, fence.epoch, tuple(nodes))
 
-    def hear(self, link: Session, message: ToAgent) -> None:
+    def hear(self, link: Stream, message: ToAgent) -> None:
         """A message arrived."""
         if link is not self.link:
             return
@@ -222,20 +223,20 @@ class Agent:
 
     def _welcome(self, epoch: int) -> None:
         if epoch < self.fences.fence.epoch:
-            self._hang_up(0.001)  # an earlier controller came back
+            self._hang_up(AT_ONCE)  # an earlier controller came back
             self._dial_later()
             return
         self._welcomed = True
         self.fences.fence = self.fences.fence.saw(epoch)
         self._world.schedule.after(self._rng.uniform(*_DISK_SECONDS), self._durable(epoch))
 
-    def lost(self, link: Session) -> None:
+    def lost(self, link: Stream) -> None:
         """The session ended, or it turned out that it did."""
         if link is not self.link:
             return
         if self._welcomed and self._world.schedule.now - self._connected_at >= _SETTINGS.backoff_cap:
             self._backoff.reset()
-        self._hang_up(0.001)
+        self._hang_up(AT_ONCE)
         if self.alive:
             self._dial_later()
 
@@ -243,9 +244,9 @@ class Agent:
         link, self.link = self.link, None
         self._introduced.clear()
         if link is not None:
-            link.cut(self._world.schedule, noticed_after)
+            link.hang_up(self._world.schedule, noticed_after)
 
-    def _beat_of(self, boot: int):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a timer's action
+    def _beat_of(self, boot: int) -> Callable[[], None]:
         def beat() -> None:
             if not self.alive or boot != self._boots:
                 return
@@ -379,7 +380,7 @@ class Agent:
             case Switch():
                 return self._switch(side, request)
 
-    def _durable(self, epoch: int):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a timer's action
+    def _durable(self, epoch: int) -> Callable[[], None]:
         def write() -> None:
             if self.alive and epoch > self.fences.durable.epoch:
                 self.fences.durable = self.fences.fence.saw(epoch)

@@ -8,7 +8,7 @@ on with the sessions and beliefs it had.
 from collections import deque
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ringlight.controller.engine.effects import (
     Admit,
@@ -31,13 +31,10 @@ from ringlight.controller.unwritten import Unwritten
 from ringlight.emulator.plant import Plant
 from ringlight.fabric.protocol import SILENT_INTERVALS
 from ringlight.fabric.wiring import Wiring
-from ringlight.simulator.link import Direction
 from ringlight.simulator.messages import Ended, Goodbye, ToAgent, ToController, Welcome
 from ringlight.simulator.schedule import Schedule, Timer
 from ringlight.simulator.store import MemoryStore
-
-if TYPE_CHECKING:
-    from ringlight.simulator.agent import Agent
+from ringlight.simulator.stream import AT_ONCE, NEVER, Stream
 
 _WRITE_SECONDS = (1e-3, 2e-2)
 _RETRY_SECONDS = 1.0
@@ -52,33 +49,6 @@ class Failpoint(Protocol):
 
     def __call__(self, controller: "Controller", effect: Effect, when: str) -> bool:
         """Whether the process dies here; `when` is ``before`` or ``after``."""
-
-
-class Stream:
-    """One session between an agent and a controller.
-
-    Attributes:
-        last_heard: when the controller heard the agent last.
-    """
-
-    def __init__(self, schedule: Schedule, rng: Random, session: str, agent: "Agent", controller: "Controller") -> None:
-        self.session = session
-        self.agent = agent
-        self.controller = controller
-        self.last_heard = schedule.now
-        self.up: Direction[ToController] = Direction(schedule, rng, lambda message: controller.hear(self, message))
-        self.down: Direction[ToAgent] = Direction(schedule, rng, lambda message: agent.hear(self, message))
-
-    def cut(self, schedule: Schedule, noticed_after: float) -> None:
-        """The agent is gone from it; the controller notices after so many seconds, or by silence if that is sooner."""
-        self.up.cut()
-        self.down.cut()
-        schedule.after(noticed_after, lambda: self.controller.lost(self, "its stream ended"))
-
-    def tear(self, schedule: Schedule, rng: Random) -> None:
-        """The network loses it: each side notices at once, or by silence."""
-        self.cut(schedule, rng.choice([0.001, 30.0]))
-        schedule.after(rng.choice([0.001, 30.0]), lambda: self.agent.lost(self))
 
 
 class Controller:
@@ -146,9 +116,8 @@ class Controller:
         if self._timer is not None:
             self._timer.cancel()
         for stream in list(self._streams.values()):
-            stream.up.cut()
-            stream.down.cut()
-            self._notice_end(stream, self._rng.choice([0.001, 0.5, 30.0]))
+            stream.close()
+            self._notice_end(stream, self._rng.choice([AT_ONCE, 0.5, NEVER]))
         self._streams.clear()
 
     def stall(self) -> None:

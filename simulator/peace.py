@@ -1,10 +1,11 @@
 """The end of a run: when nothing more goes wrong, everything that can be whole must become whole."""
 
 from ringlight.controller.engine.events import ResetBreaker, Resume, Uncordon
+from ringlight.controller.engine.observed import pieces
 from ringlight.controller.engine.proposals import plan_job
 from ringlight.controller.engine.state import JobRecord, RingState, State
 from ringlight.fabric.trace import canonical_cycle
-from ringlight.simulator.controller import Controller, Stream
+from ringlight.simulator.controller import Controller
 from ringlight.simulator.link import USUAL_DELAY
 from ringlight.simulator.simulation import Simulation
 
@@ -36,7 +37,7 @@ def _repair(simulation: Simulation) -> None:
     for agent in simulation.agents:
         agent.start()
         link = agent.link
-        if isinstance(link, Stream):
+        if link is not None:
             for direction in (link.up, link.down):
                 direction.delay = USUAL_DELAY
                 direction.release()
@@ -62,15 +63,28 @@ def _problems(simulation: Simulation, leader: Controller) -> list[str]:
     if not state.settled:
         waiting = sorted(state.in_flight) + [state.nodes[position].name for position in sorted(state.owing)]
         problems.append(f"not at rest: {' '.join(waiting)}")
-    problems += [f"{node.name} is {node.verdict}: {node.judgement.reason}" for node in state.nodes if not node.usable]
+    across = _across(state)
+    problems += [
+        f"{node.name} is {node.verdict} and not usable: {node.judgement.reason}"
+        for node in state.nodes
+        if not node.usable and node.position not in across
+    ]
     problems += [f"{node.name} is unconfirmed" for node in state.nodes if node.unconfirmed]
-    problems += _unlit(simulation, state)
+    problems += _unlit(simulation, state, across)
     for job in state.jobs.values():
         problems += _waiting(state, job, leader.now)
     return problems
 
 
-def _unlit(simulation: Simulation, state: State) -> list[str]:
+def _across(state: State) -> set[int]:
+    """Nodes of light that nobody knows and that lies across a ring: it is told, and left to a person."""
+    order = state.planner.order
+    strange = [node.position for node in state.nodes if node.carries_foreign_light]
+    chains = [piece.chain for piece in pieces(state, strange) if piece.chain is not None]
+    return {position for chain in chains if not order.has_room_for(chain) for position in chain}
+
+
+def _unlit(simulation: Simulation, state: State, across: set[int]) -> list[str]:
     """Light against plan, GPU for GPU."""
     gpus = simulation.wiring.spec.gpus
     cycles = {canonical_cycle(cycle) for cycle in simulation.plant.trace().cycles}
@@ -82,7 +96,7 @@ def _unlit(simulation: Simulation, state: State) -> list[str]:
             problems.append(f"{ring.name} is ACTIVE and not a cycle of light")
     for cycle in lit.values():
         nodes = sorted({position for position, _ in cycle})
-        if len(nodes) > 1:
+        if len(nodes) > 1 and not across.issuperset(nodes):
             problems.append(f"light over {nodes} that belongs to no ring")
     return problems
 

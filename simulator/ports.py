@@ -9,20 +9,8 @@ from ringlight.controller.engine.effects import SendCircuits
 from ringlight.emulator.plant import Plant, PlantEvent
 from ringlight.fabric.circuits import Path
 from ringlight.fabric.wiring import Wiring
-from ringlight.simulator.link import Direction
-from ringlight.simulator.messages import ToAgent, ToController
 from ringlight.simulator.schedule import Schedule
-
-
-class Session(Protocol):
-    """A stream, from either side."""
-
-    session: str
-    up: Direction[ToController]
-    down: Direction[ToAgent]
-
-    def cut(self, schedule: Schedule, noticed_after: float) -> None:
-        """Break it; the other side notices after so many seconds, or by silence if that is sooner."""
+from ringlight.simulator.stream import AgentEnd, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +46,16 @@ class Environment(Protocol):
     schedule: Schedule
     wiring: Wiring
     plant: Plant
-    judge: HardwareJudge
     interval: float
 
-    def connect(self, agent: object) -> Session | None:
+    @property
+    def judge(self) -> HardwareJudge:
+        """Who watches what agents do."""
+
+    def connect(self, agent: AgentEnd) -> Stream | None:
         """A stream to a controller that answers, or None."""
 
-    def answers(self, link: Session) -> bool:
+    def answers(self, link: Stream) -> bool:
         """Whether a heartbeat sent now would be answered."""
 
     def spread(self, events: Iterable[PlantEvent]) -> None:

@@ -26,12 +26,13 @@ from ringlight.controller.settings import Settings
 from ringlight.emulator.plant import Plant, PlantEvent
 from ringlight.fabric.wiring import Wiring
 from ringlight.simulator.agent import Agent
-from ringlight.simulator.controller import Controller, Failpoint, Stream
+from ringlight.simulator.controller import Controller, Failpoint
 from ringlight.simulator.faults import fault_request, touched
 from ringlight.simulator.judge import Judge
 from ringlight.simulator.operations import Operation
 from ringlight.simulator.schedule import Schedule
 from ringlight.simulator.store import MemoryStore
+from ringlight.simulator.stream import AgentEnd, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,10 @@ class Simulation:
         """The newest controller that is alive."""
         return next((controller for controller in reversed(self.controllers) if controller.alive), None)
 
-    def connect(self, agent: object) -> Stream | None:
+    def connect(self, agent: AgentEnd) -> Stream | None:
         """A stream to a controller that takes calls: mostly the newest one."""
         alive = [controller for controller in self.controllers if controller.alive]
-        if not alive or not isinstance(agent, Agent):
+        if not alive:
             return None
         old = len(alive) > 1 and self._rng.random() < 0.3  # noqa: PLR2004 - an address that still leads there
         controller = alive[0] if old else alive[-1]
@@ -213,7 +214,7 @@ class Simulation:
 
     def _do_tear_link(self, operation: Operation) -> None:
         link = self._agent(operation).link
-        if isinstance(link, Stream):
+        if link is not None:
             link.tear(self.schedule, self._rng)
 
     def _do_hold_link(self, operation: Operation) -> None:

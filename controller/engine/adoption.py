@@ -33,12 +33,12 @@ def adopt_what_is_lit(state: State, now: float) -> None:
     ]
     for piece in pieces(state, others):
         if piece.chain is not None:
-            _adopt(state, piece.chain)
+            _adopt(state, piece.chain, now)
         elif not piece.unknown:
             _disown(state, piece, now)
 
 
-def _adopt(state: State, chain: Chain) -> None:
+def _adopt(state: State, chain: Chain, now: float) -> None:
     nodes = [state.nodes[position] for position in chain]
     ring = _lost_ring(state, chain)
     of_the_past = ring is None and not any(node.is_unrecorded for node in nodes)  # what is over, by our records
@@ -50,8 +50,8 @@ def _adopt(state: State, chain: Chain) -> None:
         state.tell("drift", nodes[0].name, f"the chain {names} is lit and lies across another ring; left so")
         return
     for name in sorted(in_the_way):
-        _evict(state, state.rings[name])
-    _take_over(state, ring or _new_ring(state, chain), chain)
+        _evict(state, state.rings[name], now)
+    _take_over(state, ring or _new_ring(state, chain), chain, now)
 
 
 def _disown(state: State, piece: Piece, now: float) -> None:
@@ -95,16 +95,14 @@ def _is_lit(state: State, ring: RingRecord) -> bool:
 
 
 def _is_astray(state: State, ring: RingRecord) -> bool:
-    """Every node of a ring was heard, and they are not as it needs them."""
-    return all(node.adopted for node in state.chain_nodes(ring)) and not _is_lit(state, ring)
+    """Every node of a ring was heard, they are not as it needs them, and we have not begun to change that."""
+    heard = all(node.adopted and not node.was_told for node in state.chain_nodes(ring))
+    return heard and not _is_lit(state, ring)
 
 
-def _evict(state: State, ring: RingRecord) -> None:
+def _evict(state: State, ring: RingRecord, now: float) -> None:
     """A ring of our records is not there, and another one is lit in its place: it waits for a place of its own."""
-    state.lift(ring)
-    for node in state.chain_nodes(ring):
-        node.ring, node.desired = "", state.wiring.loopback
-        state.dirty_nodes.add(node.position)
+    _give_up(state, ring, now)
     state.lay(ring, ())
     ring.cause = "another ring is lit where it should be"
     ring.established = False
@@ -114,6 +112,14 @@ def _evict(state: State, ring: RingRecord) -> None:
     state.capacity_grew = True
     state.tell("ring-broken", ring.name, ring.cause)
     state.emit(Persist(rings=(stored_ring(state.wiring, ring),)))
+
+
+def _give_up(state: State, ring: RingRecord, now: float) -> None:
+    """A ring is not where our records say: what its nodes select there is nobody's, and is looked at in a while."""
+    for node in state.chain_nodes(ring):
+        node.ring, node.desired = "", state.wiring.loopback
+        state.dirty_nodes.add(node.position)
+        state.agenda.put(("park", node.name), now + state.settings.change.retry_interval)
 
 
 def _new_ring(state: State, chain: Chain) -> RingRecord:
@@ -133,11 +139,9 @@ def _new_ring(state: State, chain: Chain) -> RingRecord:
     return ring
 
 
-def _take_over(state: State, ring: RingRecord, chain: Chain) -> None:
+def _take_over(state: State, ring: RingRecord, chain: Chain, now: float) -> None:
     """From now on the chain is what is wanted of the ring: it is proven where it lies, and nobody is told anything."""
-    former = set(ring.chain)
-    for node in state.chain_nodes(ring):
-        node.ring, node.desired = "", state.wiring.loopback
+    _give_up(state, ring, now)
     state.lay(ring, chain)
     tables = chain_tables(state.wiring, chain)
     for node in state.chain_nodes(ring):
@@ -149,7 +153,7 @@ def _take_over(state: State, ring: RingRecord, chain: Chain) -> None:
     state.damaged.discard(ring.name)
     state.enter(ring, RingState.VERIFYING)
     state.dirty_rings.add(ring.name)
-    state.dirty_nodes.update(former | set(chain))
+    state.dirty_nodes.update(chain)
     names = " ".join(state.wiring.name(position) for position in chain)
     state.tell("ring-adopted", ring.name, f"{names}: {ring.cause}", chain=names)
     job = state.jobs[ring.job]
