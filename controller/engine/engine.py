@@ -46,6 +46,7 @@ from ringlight.controller.engine.events import (
     ProbeAnswered,
     Restored,
     SessionLost,
+    StoreBegunAnew,
     Tick,
 )
 from ringlight.controller.engine.hold import why_held
@@ -53,6 +54,7 @@ from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.overlays import end_maintenance
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
 from ringlight.controller.engine.proposals import offer, pause, plan_job, put_back, take_up
+from ringlight.controller.engine.records import keep_everything
 from ringlight.controller.engine.repair import Change, apply_plan
 from ringlight.controller.engine.requests import carry_out
 from ringlight.controller.engine.restore import restore
@@ -131,6 +133,8 @@ class Engine:
         match event:
             case Restored():
                 restore(state, event, now)
+            case StoreBegunAnew():
+                keep_everything(state, event)
             case AgentHello():
                 welcome(state, event, change, now)
             case SessionLost():
