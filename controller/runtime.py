@@ -143,7 +143,7 @@ class Runtime:
             recent = [event for event in older if event.event.sequence < known] + recent
         return [event for event in recent if subject in ("", event.event.subject)][-limit:]
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _carry_out(self, effect: Effect) -> None:  # noqa: C901 - one case an effect
         match effect:
             case Admit():
                 self._links[effect.session].admit(effect.epoch, effect.heartbeat_interval)

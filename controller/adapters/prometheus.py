@@ -98,12 +98,10 @@ class _Snapshot:
         yield GaugeMetricFamily(
             "ringlight_longest_bypass_hops", "Largest hop distance an ACTIVE ring uses", fabric.longest_bypass
         )
-        yield _by_label(
-            "ringlight_nodes_overlaid", "Nodes by what operators laid over them", "overlay", fabric.overlays
-        )
+        yield _by_label("ringlight_nodes_overlaid", "Nodes by what lies over them", "overlay", fabric.overlays)
         yield GaugeMetricFamily(
             "ringlight_nodes_quarantined",
-            "Nodes that no ring may have until a person releases them",
+            "Nodes that wait for a release",
             fabric.quarantined,
         )
         gates = {gate.name: int(gate.open) for gate in fabric.gates}

@@ -1,8 +1,9 @@
 """The site's own witness: real programs, good and bad."""
 
 import asyncio
-import os
 import stat
+import time
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +32,7 @@ async def asked():
     """Asks about nodes and gives the answers by node."""
     running = []
 
-    async def ask(command, *nodes, timeout=PATIENCE):
+    async def ask(command, *nodes, limit=PATIENCE):
         answers, done = {}, asyncio.Event()
 
         def take(answer):
@@ -39,7 +40,7 @@ async def asked():
             if len(answers) == len(set(nodes)):
                 done.set()
 
-        hook = ProbeHook(ProbeSettings(command=tuple(command), timeout=timeout), take)
+        hook = ProbeHook(ProbeSettings(command=tuple(command), timeout=limit), take)
         running.append(asyncio.create_task(hook.run_forever()))
         for node in nodes:
             hook.ask(node)
@@ -67,22 +68,25 @@ async def test_the_node_is_named_where_the_command_says_so(asked, program, tmp_p
 
 async def test_one_that_hangs_does_not_know_and_is_ended_with_what_it_started(asked, program, tmp_path):
     body = f"sleep 1000 & echo $! > {tmp_path}/child; wait"
-    answers = await asked([program(body)], "n1", timeout=0.5)
+    answers = await asked([program(body)], "n1", limit=0.5)
     assert answers["n1"].up is None
     assert "did not end within 0.5 s" in answers["n1"].text
     child = int((tmp_path / "child").read_text())
-    async with asyncio.timeout(PATIENCE):
-        while is_running(child):
-            await asyncio.sleep(0.01)
+    await asyncio.to_thread(wait_for_end, child)
 
 
-def is_running(process):
-    """It is there, and not only waiting to be buried."""
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+def wait_for_end(process):
+    """Wait until a process that is not our child has ended, or is only waiting to be buried."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {process} is still running")
 
 
 async def test_one_that_is_not_there_does_not_know(asked):
@@ -98,4 +102,4 @@ async def test_a_node_waits_once_and_only_a_few_are_asked_at_once(asked, program
     at_once = [int(line) for line in (tmp_path / "most").read_text().split()]
     assert len(at_once) == len(nodes)
     assert max(at_once) <= 8
-    assert os.listdir(tmp_path / "running") == []
+    assert list((tmp_path / "running").iterdir()) == []
