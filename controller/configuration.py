@@ -6,13 +6,14 @@ what would be right. Read from the settings' own definitions, so that nothing he
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from ringlight.controller.settings import Settings
 
+_DEFAULTS = Settings()
 _SCHEMA: dict[str, Any] = TypeAdapter(Settings).json_schema()
 
 
@@ -38,9 +39,13 @@ class Setting:
 def settings_of(settings: Settings) -> tuple[Setting, ...]:
     """Every setting, in the order of the file."""
     return tuple(
-        _setting(f"{section}.{name}", schema, getattr(getattr(settings, section), name))
+        _setting(f"{section}.{name}", schema, _value(settings, section, name), _value(_DEFAULTS, section, name))
         for section, name, schema in _leaves()
     )
+
+
+def _value(settings: Settings, section: str, name: str) -> Any:
+    return _plain(getattr(getattr(settings, section), name))
 
 
 def _leaves() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -55,14 +60,12 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return resolved
 
 
-def _setting(key: str, schema: Mapping[str, Any], value: Any) -> Setting:
+def _setting(key: str, schema: Mapping[str, Any], value: Any, default: Any) -> Setting:
     reason = " ".join(schema.get("description", "").split())
-    return Setting(key, _plain(value), schema.get("default"), schema.get("unit", ""), reason, _limits(schema))
+    return Setting(key, value, default, schema.get("unit", ""), reason, _limits(schema))
 
 
 def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, tuple) else value

@@ -6,6 +6,7 @@ Settings are frozen dataclasses; the groups below are the sections of the config
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ringlight.controller.health.gpu_settings import GpuSettings
 from ringlight.controller.health.settings import (
     STRICT,
     BreakerSettings,
@@ -76,6 +77,7 @@ class Settings:
 
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     health: HealthSettings = field(default_factory=HealthSettings)
+    gpu: GpuSettings = field(default_factory=GpuSettings)
     doubt: DoubtSettings = field(default_factory=DoubtSettings)
     breaker: BreakerSettings = field(default_factory=BreakerSettings)
     flap: FlapSettings = field(default_factory=FlapSettings)
