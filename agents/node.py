@@ -1,9 +1,9 @@
 """One served node: its hardware kept open, its state kept true, its commands carried out one after another.
 
-When the hardware does not answer any more, the node falls silent (it is in no heartbeat) while the agent's other nodes
-go on; when it comes back, the agent says hello anew. Commands that had not begun by then are forgotten. A planned
-change that waits for its confirmation is not: it is undone when its time is over, or as soon after that as the
-hardware is back, unless that lost power meanwhile.
+Its circuits are served whether or not anything is heard about its GPUs. When the hardware does not answer any more, the
+node falls silent (it is in no heartbeat) while the agent's other nodes go on; when it comes back, the agent says hello
+anew. Commands that had not begun by then are forgotten. A planned change that waits for its confirmation is not: it is
+undone when its time is over, or as soon after that as the hardware is back, unless that lost power meanwhile.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from random import Random
 
 from ringlight.agents.backoff import Backoff
 from ringlight.agents.executor import Executor
+from ringlight.agents.health_feed import HealthFeed
 from ringlight.agents.messages import applied_message, closed_message, light_message, opened_message
 from ringlight.agents.obedience import Command, Outcome
 from ringlight.agents.observation import Observation
@@ -65,7 +66,8 @@ class ServedNode:
         self.answers = False
         self.tried = asyncio.Event()
         self._driver = driver
-        self._gpus = gpus
+        feed_backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
+        self._feed = HealthFeed(gpus, settings, feed_backoff, self._notice_if_open)
         self._fences = fences
         self._settings = settings
         self._backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
@@ -99,7 +101,7 @@ class ServedNode:
                     await until_first_ends(
                         self._until_lost(),
                         self._follow_driver(),
-                        self._follow_gpus(),
+                        self._feed.follow(),
                         self._carry_out(executor),
                         self._keep_fence(),
                     )
@@ -116,9 +118,9 @@ class ServedNode:
         try:
             async with asyncio.timeout(self._settings.open_timeout):
                 identity = await self._driver.open()
-                await self._gpus.open()
         except TimeoutError:
             raise self._no_answer() from None
+        await self._feed.open()
         executor = self._executor
         if executor is None or identity != self._executor_for:
             # Other hardware, or the same after it lost power: there is no change to go back from.
@@ -143,7 +145,7 @@ class ServedNode:
             self._backoff.reset()  # not for hardware that comes and goes: each return costs a hello of all nodes
         self._lose()
         self._command = None
-        for let_go in (self._driver.close, self._gpus.close):
+        for let_go in (self._driver.close, self._feed.close):
             try:
                 async with asyncio.timeout(self._settings.open_timeout):
                     await let_go()
@@ -179,8 +181,8 @@ class ServedNode:
             UnavailableError: the hardware does not answer; it is closed and opened again.
         """
         try:
-            # A command reads twice and switches once.
-            async with asyncio.timeout(3 * self._settings.read_timeout + self._settings.switch_timeout):
+            # A command reads twice and switches once; after that the bundles and the GPUs are read.
+            async with asyncio.timeout(4 * self._settings.read_timeout + self._settings.switch_timeout):
                 async with self._busy:
                     await self._read(within=self._settings.read_timeout, gpus=True)
         except TimeoutError:
@@ -191,13 +193,10 @@ class ServedNode:
             raise
 
     async def _read(self, *, within: float, gpus: bool) -> None:
-        gpu_faults: Collection[Fault] | None = None
         self.seen.begin_reading()
         try:
             async with asyncio.timeout(within):
                 readout = await self._driver.read()
-                if gpus:
-                    gpu_faults = await self._gpus.read()
         except TimeoutError:
             self.answers = False
             raise self._no_answer() from None
@@ -205,6 +204,7 @@ class ServedNode:
             self.answers = False
             raise
         self.answers = True
+        gpu_faults: Collection[Fault] | None = await self._feed.read() if gpus else None
         differing = self.seen.take(readout, gpu_faults)
         for port in differing if self.identity is not None else ():  # what is found while opening is in the hello
             self._report(self.name, light_message(self.name, port, lit=self.seen.light[port]))
@@ -216,8 +216,9 @@ class ServedNode:
         async for event in self._driver.events():
             self._notice(event)
 
-    async def _follow_gpus(self) -> None:
-        async for event in self._gpus.events():
+    def _notice_if_open(self, event: HealthEvent) -> None:
+        """What the feed tells while the node is being opened is in the reading that follows."""
+        if self.identity is not None:
             self._notice(event)
 
     def _notice(self, event: DriverEvent | HealthEvent) -> None:

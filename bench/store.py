@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bench.fabrics import RING_NODES
 from bench.figures import Figure, median, percentile, timed
+from ringlight.controller.adapters.clock import SystemClock
 from ringlight.controller.adapters.sqlite import SqliteStore
 from ringlight.controller.engine.effects import FabricEvent, Persist, StoredRing
 from ringlight.controller.ports import Batch, LoggedEvent
@@ -36,7 +37,7 @@ def measure(*, quick: bool) -> list[Figure]:
 
 
 async def _write_all(directory: Path, times: int) -> tuple[list[float], list[float]]:
-    store = SqliteStore(directory, events_kept=100_000)
+    store = SqliteStore(directory, SystemClock(), events_kept=100_000, block=1_000)
     await store.open()
     values, floors = [], []
     try:

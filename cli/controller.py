@@ -38,8 +38,8 @@ def controller(
     Prints one line on standard output when it is ready, and logs to standard error. SIGTERM and Ctrl-C stop it in
     order, with exit code 0; no circuit changes by that.
     """
+    from ringlight.controller.configuration_file import load_settings  # noqa: PLC0415
     from ringlight.controller.daemon import run_controller  # noqa: PLC0415  # heavy, and not for --help
-    from ringlight.controller.settings import load_settings  # noqa: PLC0415
     from ringlight.fabric.file import load_fabric  # noqa: PLC0415
 
     daemon = run_controller(

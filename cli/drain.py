@@ -1,7 +1,9 @@
 """`ringlight drain`: take nodes out of their rings while they work, and cordon them."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
+from typing import Any
 
 import click
 from rich.console import Group
@@ -16,30 +18,32 @@ from ringlight.protos.v1 import fabric_pb2 as pb
 _DRAINING = "draining"
 
 
+def take_out_options(command: Callable[..., ExitCode]) -> Callable[..., ExitCode]:
+    """Give a command what every way of taking nodes out of their rings needs."""
+    options = (
+        click.argument("nodes", metavar="NODE...", nargs=-1, required=True),
+        click.option("--force", is_flag=True, help="Go ahead even if it costs a ring; that ring then waits."),
+        click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
+        click.option("--yes", is_flag=True, help="Do not ask."),
+        click.option("--reason", default="", metavar="TEXT", help="Shown to whoever asks later."),
+        click.option(
+            "--wait",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            help="Wait so long until no ring has the nodes; exit with 2 when one still has.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.command()
 @controller_options
 @output_option
-@click.argument("nodes", metavar="NODE...", nargs=-1, required=True)
-@click.option("--force", is_flag=True, help="Go ahead even if it costs a ring; that ring then waits.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--reason", default="", metavar="TEXT", help="Shown to whoever asks later.")
-@click.option(
-    "--wait",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Wait so long until no ring has the nodes; exit with 2 when one still has.",
-)
+@take_out_options
 def drain(
-    peer: Peer,
-    output: OutputForm,
-    *,
-    nodes: tuple[str, ...],
-    force: bool,
-    dry_run: bool,
-    yes: bool,
-    reason: str,
-    wait: float | None,
+    peer: Peer, output: OutputForm, *, nodes: tuple[str, ...], yes: bool, wait: float | None, **more: Any
 ) -> ExitCode:
     """Take nodes out of their rings, and cordon them.
 
@@ -47,7 +51,13 @@ def drain(
     given. The rings that change are interrupted for the moment of the switch, so this asks first on a terminal;
     elsewhere --yes is required. Nodes in no ring are only cordoned.
     """
-    request = pb.DrainRequest(nodes=nodes, force=force, reason=reason, dry_run=True)
+    return take_out(peer, output, pb.DrainRequest(nodes=nodes, **more), yes=yes, wait=wait)
+
+
+def take_out(peer: Peer, output: OutputForm, request: pb.DrainRequest, *, yes: bool, wait: float | None) -> ExitCode:
+    """Take nodes out of their rings as asked: show what follows, ask if need be, do it, and wait if told to."""
+    named = " ".join(request.nodes)
+    dry_run, request.dry_run = request.dry_run, True
     if dry_run or not yes:
         reply = asyncio.run(_drain(peer, request, None))
         if dry_run:
@@ -55,8 +65,8 @@ def drain(
             return ExitCode.FINE
         rings = disturbed(reply.rings)
         if rings and not confirmed(
-            f"Drain {' '.join(nodes)}, and interrupt {' '.join(rings)} for a moment?",
-            doing=f"draining {' '.join(nodes)}, which interrupts {' '.join(rings)},",
+            f"Drain {named}, and interrupt {' '.join(rings)} for a moment?",
+            doing=f"draining {named}, which interrupts {' '.join(rings)},",
             otherwise="nothing was drained",
             yes=yes,
         ):

@@ -82,6 +82,7 @@ def run(
 @click.argument("target", metavar="NODE|HOP")
 @click.option("--gpu", type=_NUMBER, help="GPU in the node, for gpu-xid and gpu-lost.  [default: 0]")
 @click.option("--xid", type=_NUMBER, help="NVIDIA XID, for gpu-xid.  [default: 79]")
+@click.option("--recovery", metavar="ACTION", help="What the driver then asks for, for gpu-xid, such as node-reboot.")
 @click.option("--bundle", type=_NUMBER, help="Bundle in the node, for module-dead and bundle-*.  [default: 0]")
 @click.option("--module", type=_NUMBER, help="Module in the bundle, for module-dead.  [default: 0]")
 @click.option(
@@ -97,7 +98,7 @@ def fail(
     kind: str,
     target: str,
     fault_id: str,
-    **details: float | None,
+    **details: float | str | None,
 ) -> ExitCode:
     """Break something.
 

@@ -11,7 +11,7 @@ from ringlight.protos.v1 import emulator_pb2 as pb
 
 # Each kind of fault, and the details that may be given with it.
 KINDS: Mapping[str, frozenset[str]] = {
-    "gpu-xid": frozenset({"gpu", "xid"}),
+    "gpu-xid": frozenset({"gpu", "xid", "recovery"}),
     "gpu-lost": frozenset({"gpu"}),
     "power-off": frozenset(),
     "agent-crash": frozenset(),
@@ -31,7 +31,7 @@ def kind_name(kind: int) -> str:
     return f"kind {kind}" if value is None else value.name.removeprefix(_PREFIX).lower().replace("_", "-")
 
 
-def inject_request(kind: str, target: str, fault_id: str, details: Mapping[str, float]) -> pb.InjectRequest:
+def inject_request(kind: str, target: str, fault_id: str, details: Mapping[str, float | str]) -> pb.InjectRequest:
     """The request for a fault.
 
     Raises:

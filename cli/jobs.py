@@ -10,6 +10,7 @@ from rich.table import Table
 from ringlight.cli.changes import confirmed, disturbed, titled
 from ringlight.cli.client import ControllerConnection, Peer, controller_options, moments, to_controller
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.cli.nodes import nodes_table
 from ringlight.cli.output import OutputForm, emit, facts, listing, output_option, word
 from ringlight.cli.views import View, show, watch_option
 from ringlight.fabric.errors import NotFoundError
@@ -235,3 +236,23 @@ def _facts(job: pb.Job) -> Table:
             ("reason", job.reason or "-"),
         ]
     )
+
+
+@jobs.command()
+@controller_options
+@output_option
+@click.argument("name")
+def stalled(peer: Peer, output: OutputForm, *, name: str) -> ExitCode:
+    """For a job's launcher: say that the job stands still.
+
+    A second witness against nodes of it whose agents are silent while their light is on: they are bypassed. Shows the
+    job's nodes that are not HEALTHY; none of them is touched if it speaks.
+    """
+    reply = asyncio.run(_report_stall(peer, name))
+    emit(reply, output, lambda: nodes_table(reply.nodes))
+    return ExitCode.FINE
+
+
+async def _report_stall(peer: Peer, name: str) -> pb.ReportStallReply:
+    async with to_controller(peer) as controller:
+        return await controller.call(controller.stub.ReportStall, pb.ReportStallRequest(job=name))

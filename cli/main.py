@@ -22,9 +22,25 @@ COMMANDS = {
     "cordon": LazyCommand("ringlight.cli.cordon:cordon", "Keep nodes out of every ring that does not have them."),
     "uncordon": LazyCommand("ringlight.cli.cordon:uncordon", "Give nodes back that were cordoned or drained."),
     "drain": LazyCommand("ringlight.cli.drain:drain", "Take nodes out of their rings, and cordon them."),
+    "maintenance": LazyCommand("ringlight.cli.maintenance:maintenance", "Take nodes out of their rings for a time."),
+    "quarantine": LazyCommand(
+        "ringlight.cli.quarantine:quarantine",
+        "Nodes that no ring may have until a person releases them.",
+    ),
+    "declare-dead": LazyCommand(
+        "ringlight.cli.witness:declare_dead",
+        "Say that silent nodes are dead, so that they are bypassed.",
+    ),
+    "pause": LazyCommand("ringlight.cli.gates:pause", "Let the controller observe, and change nothing."),
+    "resume": LazyCommand("ringlight.cli.gates:resume", "End a pause: the present state is healed afresh."),
+    "breaker": LazyCommand(
+        "ringlight.cli.gates:breaker",
+        "Look at the breaker, and reset it after it tripped.",
+    ),
     "events": LazyCommand("ringlight.cli.events:events", "What happened, oldest first."),
     "explain": LazyCommand("ringlight.cli.explain:explain", "Why a node, ring or job is as it is."),
     "plan": LazyCommand("ringlight.cli.plan:plan", "What the controller would do, now or if something failed."),
+    "config": LazyCommand("ringlight.cli.config:config", "Check and show the controller's configuration."),
     "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check, show and generate fabric files."),
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
@@ -32,7 +48,7 @@ COMMANDS = {
     "study": LazyCommand("ringlight.cli.study:study_group", "Measure what planning achieves on random fabrics."),
     "simulate": LazyCommand(
         "ringlight.cli.simulate:simulate",
-        "Run whole fabrics in virtual time, and look for anything that must never be.",
+        "Run whole fabrics in virtual time, and judge what happens.",
     ),
     "emulator": LazyCommand("ringlight.cli.emulator:emulator", "Run an emulated fabric, break it and repair it."),
 }

@@ -24,8 +24,8 @@ def nodes(peer: Peer, output: OutputForm, *, watch: bool, abnormal: bool) -> Exi
     """List the nodes in fabric order.
 
     PATHS has one entry a bundle, as read from the hardware: loop (loopback), p1, p2, dark or ? (unknown). Where
-    another path is wanted, it follows after an arrow: p1>loop. What an operator laid over a node, cordoned or
-    draining, follows the verdict and says nothing about the node's health.
+    another path is wanted, it follows after an arrow: p1>loop. What lies over a node (cordoned, draining, maintenance
+    and how long it goes on, quarantined) follows the verdict and says nothing about the node's health.
     """
 
     async def fetch(controller: ControllerConnection) -> pb.ListNodesReply:
@@ -46,7 +46,7 @@ def nodes_table(nodes: Iterable[pb.Node]) -> Table:
                 node.ring or ("spare" if node.spare else "-"),
                 node.agent or "-",
                 _paths(node),
-                "; ".join(filter(None, (node.reason, node.overlay_reason))),
+                "; ".join(filter(None, (node.reason, node.overlay_reason, node.quarantine))),
             )
             for node in nodes
         ],
@@ -55,7 +55,22 @@ def nodes_table(nodes: Iterable[pb.Node]) -> Table:
 
 
 def _verdict(node: pb.Node) -> Text:
-    return word(node.verdict).append(f" {node.overlay}", style="cyan") if node.overlay else word(node.verdict)
+    text = word(node.verdict)
+    if node.overlay:
+        text.append(f" {node.overlay}", style="cyan")
+    if node.overlay_seconds:
+        text.append(f" {_span(node.overlay_seconds)}", style="cyan")
+    if node.quarantine:
+        text.append(" quarantined", style="red")
+    return text
+
+
+def _span(seconds: float) -> str:
+    """What is left of a time, in the largest unit that suits it."""
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f}{name}"
+    return f"{seconds:.0f}s"
 
 
 def _paths(node: pb.Node) -> str:

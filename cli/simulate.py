@@ -47,7 +47,7 @@ def simulate(
     seed: int | None,
     only: tuple[int, ...] | None,
 ) -> ExitCode:
-    """Run whole fabrics in virtual time, and look for what must never be.
+    """Run whole fabrics in virtual time, and judge what happens.
 
     The real engine and the real decisions of agents, over emulated hardware: faults that overlap and flap, links that
     delay, hold up and cut, agents and controllers that crash with and without their files, stalls, clock jumps, two

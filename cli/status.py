@@ -7,6 +7,7 @@ from rich.table import Table
 
 from ringlight.cli.client import ControllerConnection, Peer, controller_options
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.cli.gates import gate_words, held
 from ringlight.cli.output import OutputForm, facts, output_option, word
 from ringlight.cli.views import View, show, watch_option
 from ringlight.protos.v1 import fabric_pb2 as pb
@@ -23,6 +24,8 @@ def degraded(fabric: pb.Fabric) -> bool:
         or fabric.dead_hops
         or fabric.invariant_violations
         or fabric.store != "ok"
+        or fabric.quarantined
+        or held(fabric)
     )
 
 
@@ -34,8 +37,8 @@ def status(peer: Peer, output: OutputForm, *, watch: bool) -> ExitCode:
     """The fabric at a glance.
 
     Exits with 2 when the fabric is degraded: a ring is neither ACTIVE nor RELEASED, a node is FAILED, UNREACHABLE,
-    UNKNOWN or DEGRADED, a hop is dead, the store is not ok, or an invariant was violated. SUSPECT and PROBATION pass
-    by themselves and do not count.
+    UNKNOWN or DEGRADED or in quarantine, a hop is dead, the store is not ok, an invariant was violated, or a gate other
+    than `silence` is shut. SUSPECT and PROBATION pass by themselves and do not count.
     """
     return show(View(_fetch, _table, _exit_code), peer, output, watch=watch)
 
@@ -63,7 +66,9 @@ def _table(fabric: pb.Fabric) -> Table:
             ("fabric", f"{fabric.name}: {shape}"),
             ("state", word("degraded" if degraded(fabric) else "fine")),
             ("nodes", _counts(fabric.verdicts)),
+            ("gates", gate_words(fabric)),
             ("laid over", _counts(fabric.overlays)),
+            ("quarantined", str(fabric.quarantined)),
             ("rings", _counts(fabric.ring_states)),
             ("spares", str(fabric.spares)),
             ("dead hops", ", ".join(fabric.dead_hops) or "none"),

@@ -14,6 +14,7 @@ import grpc.aio
 from ringlight.controller.adapters.clock import SystemClock
 from ringlight.controller.adapters.http import HttpFace
 from ringlight.controller.adapters.northbound import FabricService
+from ringlight.controller.adapters.probe import ProbeHook
 from ringlight.controller.adapters.prometheus import Metrics
 from ringlight.controller.adapters.southbound import AgentService
 from ringlight.controller.adapters.sqlite import SqliteStore
@@ -59,15 +60,22 @@ async def run_controller(
         RinglightError: an address or the store cannot be used.
     """
     engine = Engine(Wiring(fabric), settings)
-    store = SqliteStore(state_dir, events_kept=settings.store.events_kept)
-    runtime = Runtime(engine, store, SystemClock())
+    clock = SystemClock()
+    kept = settings.store
+    store = SqliteStore(state_dir, clock, events_kept=kept.events_kept, block=kept.generation_block)
+    runtime = Runtime(engine, store, clock)
     metrics = Metrics(
         lambda: view_fabric(engine.state, runtime.now), lambda: runtime.store_trouble, lambda: runtime.events_dropped
     )
     runtime.observers.append(metrics.observe)
-    face = HttpFace(metrics, lambda: runtime.store_trouble)
+    face = HttpFace(metrics, runtime.why_not_ready)
+    probe = ProbeHook(settings.probe, runtime.feed)
+    runtime.probe = probe.ask
     async with _open_store(runtime), asyncio.TaskGroup() as tasks:
-        owned = [tasks.create_task(runtime.write_forever(), name="store writer")]
+        owned = [
+            tasks.create_task(runtime.write_forever(), name="store writer"),
+            tasks.create_task(probe.run_forever(), name="probe"),
+        ]
         try:
             async with _serve_http(face, http) as http_address, _serve_grpc(runtime, listen) as (service, grpc_address):
                 owned.append(tasks.create_task(service.watch(), name="session watch"))

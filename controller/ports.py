@@ -18,6 +18,10 @@ class StoreError(RinglightError):
     code = ErrorCode.UNAVAILABLE
 
 
+class StoreDamagedError(StoreError):
+    """What the store held is lost: its file is damaged, or was taken away."""
+
+
 class Clock(Protocol):
     """Time, in seconds."""
 
@@ -51,7 +55,9 @@ class Store(Protocol):
     """Keeps what must survive a restart."""
 
     async def open(self) -> Restored:
-        """Open, begin a new term, and read what is remembered. The new epoch is durable when this returns.
+        """Open, begin a new term, and read what is remembered.
+
+        The new epoch and the first generations of the term are durable when this returns.
 
         Raises:
             StoreError: not readable, of another version, or in use by another controller.
@@ -62,6 +68,14 @@ class Store(Protocol):
 
         Raises:
             StoreError: nothing of the batch was written.
+            StoreDamagedError: nor ever will be.
+        """
+
+    async def begin_anew(self) -> str:
+        """Put what is damaged aside and begin an empty store; returns where it is kept, if anything is left of it.
+
+        Raises:
+            StoreError: that is not possible now.
         """
 
     async def events(self, *, after: int, limit: int, subject: str = "") -> Sequence[LoggedEvent]:

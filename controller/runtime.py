@@ -19,6 +19,7 @@ from ringlight.controller.engine.effects import (
     FabricEvent,
     Persist,
     PlannedChange,
+    Probe,
     Publish,
     Refuse,
     SendCircuits,
@@ -26,11 +27,12 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, OperatorRequest, Tick
+from ringlight.controller.engine.events import Event, OperatorRequest, StoreBegunAnew, Tick
 from ringlight.controller.feed import EventFeed
-from ringlight.controller.ports import AgentLink, Clock, LoggedEvent, Store, StoreError
+from ringlight.controller.ports import AgentLink, Clock, LoggedEvent, Store, StoreDamagedError, StoreError
 from ringlight.controller.unwritten import Unwritten
 from ringlight.fabric.errors import RinglightError
+from ringlight.fabric.protocol import SILENT_INTERVALS
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +45,12 @@ _LOUD = {
     "agent-refused": logging.WARNING,
     "ring-broken": logging.WARNING,
     "drift": logging.WARNING,
+    "breaker-tripped": logging.ERROR,
+    "deposed": logging.ERROR,
+    "store-begun-anew": logging.ERROR,
+    "gate-shut": logging.WARNING,
+    "node-quarantined": logging.WARNING,
+    "paused": logging.WARNING,
 }
 
 
@@ -55,6 +63,7 @@ class Runtime:
         self.store = store
         self.store_trouble = ""
         self.observers: list[Callable[[FabricEvent], None]] = []
+        self.probe: Callable[[str], None] = lambda _: None
         self._clock = clock
         self._links: dict[str, AgentLink] = {}
         self._answers: dict[str, asyncio.Future[PlannedChange]] = {}
@@ -73,6 +82,18 @@ class Runtime:
     def events_dropped(self) -> int:
         """Events that will never be in the store, since it could not be written for too long."""
         return self._unwritten.events_dropped
+
+    def why_not_ready(self) -> str:
+        """Why this controller cannot do its job at present; empty when it can."""
+        state = self.engine.state
+        idle = self.now - state.now
+        if not state.epoch:
+            return "the store was not read yet"
+        if state.deposed:
+            return state.deposed
+        if idle > SILENT_INTERVALS * state.settings.heartbeat.interval:
+            return f"nothing was decided for {idle:.1f} s, though there is something to do in every heartbeat interval"
+        return f"the store cannot be written: {self.store_trouble}" if self.store_trouble else ""
 
     def attach(self, session: str, link: AgentLink) -> None:
         """Make an agent reachable under its session's name, before its hello is fed."""
@@ -122,7 +143,7 @@ class Runtime:
             recent = [event for event in older if event.event.sequence < known] + recent
         return [event for event in recent if subject in ("", event.event.subject)][-limit:]
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _carry_out(self, effect: Effect) -> None:  # noqa: C901 - one case an effect
         match effect:
             case Admit():
                 self._links[effect.session].admit(effect.epoch, effect.heartbeat_interval)
@@ -141,6 +162,8 @@ class Runtime:
                 self._publish(effect.event)
             case Answer():
                 self._answer(effect)
+            case Probe():
+                self.probe(effect.node)
             case WakeAt():
                 self._wake_at(effect.when)
 
@@ -208,6 +231,10 @@ class Runtime:
         try:
             if batch:
                 await self.store.write(batch)
+        except StoreDamagedError as error:
+            trouble = error
+            self._unwritten.give_back(batch)
+            await self._begin_anew(error)
         except StoreError as error:
             trouble = error
             self._unwritten.give_back(batch)
@@ -220,6 +247,15 @@ class Runtime:
         for answer in answers:
             self._give(answer, self._unrecorded(trouble) if trouble else None)
         return trouble is None
+
+    async def _begin_anew(self, damage: StoreDamagedError) -> None:
+        """What the store held is lost, but not to us: have a new one hold it."""
+        try:
+            kept_as = await self.store.begin_anew()
+        except StoreError as error:
+            _log.error("no new store can be begun: %s", error)
+        else:
+            self.feed(StoreBegunAnew(str(damage), kept_as))
 
     def _note_trouble(self, trouble: StoreError | None) -> None:
         if trouble is not None and not self.store_trouble:

@@ -1,16 +1,12 @@
 """Every setting of the controller, with its unit and the reason for its default.
 
-Settings are frozen dataclasses, read from a YAML file whose sections are the groups below. Unknown keys and values
-out of range are errors that name the key and what was expected.
+Settings are frozen dataclasses; the groups below are the sections of the configuration file (`configuration_file`).
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
-import yaml
-from pydantic import TypeAdapter, ValidationError
-
+from ringlight.controller.health.gpu_settings import GpuSettings
 from ringlight.controller.health.settings import (
     STRICT,
     BreakerSettings,
@@ -22,7 +18,6 @@ from ringlight.controller.health.settings import (
     ProbeSettings,
     Seconds,
 )
-from ringlight.fabric.errors import InvalidError
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +77,7 @@ class Settings:
 
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     health: HealthSettings = field(default_factory=HealthSettings)
+    gpu: GpuSettings = field(default_factory=GpuSettings)
     doubt: DoubtSettings = field(default_factory=DoubtSettings)
     breaker: BreakerSettings = field(default_factory=BreakerSettings)
     flap: FlapSettings = field(default_factory=FlapSettings)
@@ -104,30 +100,3 @@ class Settings:
     def confirm_seconds(self) -> float:
         """Silence after which it may count as failure, together with darkness."""
         return self.heartbeat.interval * self.heartbeat.confirm_after
-
-
-def load_settings(path: Path | None) -> Settings:
-    """Read settings from a YAML file; without one, the defaults.
-
-    Raises:
-        InvalidError: unreadable, not YAML, an unknown key or a value out of range; every mistake is listed.
-    """
-    if path is None:
-        return Settings()
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InvalidError(f"{path} is not YAML: {error}") from error
-    try:
-        return TypeAdapter(Settings).validate_python({} if document is None else document)
-    except ValidationError as error:
-        problems = [
-            f"{'.'.join(str(part) for part in problem['loc']) or 'file'}: {problem['msg']}"
-            for problem in error.errors(include_url=False)
-        ]
-        raise InvalidError(
-            f"{path}: " + "; ".join(problems),
-            hint="`ringlight config show` lists every section and key with its default and reason",
-        ) from error

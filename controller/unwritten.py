@@ -7,7 +7,14 @@ there are never more records than names. Events are kept up to a number; beyond 
 from collections import deque
 from collections.abc import Iterable
 
-from ringlight.controller.engine.effects import Persist, StoredJob, StoredOverlay, StoredRing
+from ringlight.controller.engine.effects import (
+    Persist,
+    StoredConduct,
+    StoredHold,
+    StoredJob,
+    StoredOverlay,
+    StoredRing,
+)
 from ringlight.controller.ports import Batch, LoggedEvent
 
 
@@ -29,6 +36,8 @@ class Unwritten:
         self._jobs: dict[str, StoredJob] = {}
         self._rings: dict[str, StoredRing] = {}
         self._overlays: dict[str, StoredOverlay] = {}
+        self._conduct: dict[str, StoredConduct] = {}
+        self._hold: StoredHold | None = None
         self._epoch = 0
         self._reserved = 0
         self._generation = 0
@@ -44,6 +53,8 @@ class Unwritten:
                 self._jobs[job.name] = job
         self._rings.update({ring.name: ring for ring in record.rings})
         self._overlays.update({overlay.node: overlay for overlay in record.overlays})
+        self._conduct.update({conduct.node: conduct for conduct in record.conduct})
+        self._hold = record.hold or self._hold
         self._epoch = max(self._epoch, record.epoch)
         self._reserved = max(self._reserved, record.reserved)
         self._generation = max(self._generation, record.generation)
@@ -62,6 +73,8 @@ class Unwritten:
             (*self._released.values(), *self._jobs.values()),
             tuple(self._rings.values()),
             tuple(self._overlays.values()),
+            tuple(self._conduct.values()),
+            self._hold,
             epoch=self._epoch,
             reserved=self._reserved,
             generation=self._generation,
@@ -79,5 +92,6 @@ class Unwritten:
 
     def _clear(self) -> None:
         self._events.clear()
-        self._released, self._jobs, self._rings, self._overlays = {}, {}, {}, {}
+        self._released, self._jobs, self._rings, self._overlays, self._conduct = {}, {}, {}, {}, {}
+        self._hold = None
         self._epoch = self._reserved = self._generation = 0

@@ -93,6 +93,7 @@ def _fault_request(request: emulator_pb2.InjectRequest) -> FaultRequest:
         node=request.node,
         gpu=request.gpu,
         xid=request.xid,
+        recovery=request.recovery,
         bundle=request.bundle,
         module=request.module,
         distance=request.distance,

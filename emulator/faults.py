@@ -15,6 +15,9 @@ from ringlight.fabric.wiring import HopKey, Wiring
 FALLEN_OFF_BUS = 79  # the XID of a GPU fault whose request names none
 LONGEST_DELAY = 3600.0  # seconds; a bundle slower than this is stuck
 HIGHEST_XID = 999
+RECOVERY_ACTIONS = frozenset(
+    {"", "none", "gpu-reset", "gpu-reset-bus", "drain-p2p", "drain-and-reset", "node-reboot"}
+)  # what a GPU's driver may want done
 
 
 class FaultKind(IntEnum):
@@ -45,6 +48,7 @@ class FaultRequest:
         node: where; for a fibre the lower end of its hop.
         gpu: number in the node (GPU kinds).
         xid: the XID a GPU reports; 0 stands for 79.
+        recovery: what the GPU's driver then wants done; empty when it says nothing.
         bundle: number in the node (bundle kinds).
         module: number in the bundle (MODULE_DEAD).
         distance: of the hop (FIBRE_CUT).
@@ -56,6 +60,7 @@ class FaultRequest:
     node: str
     gpu: int = 0
     xid: int = 0
+    recovery: str = ""
     bundle: int = 0
     module: int = 0
     distance: int = 0
@@ -74,6 +79,7 @@ class EmulatedFault:
         number: which part of the node: GPU or bundle number, hop distance, or 0 for the node and its agent.
         component: the same for people: ``gpu3``, ``b0.m2``, ``b0``, ``node``, ``agent`` or ``n3+2``.
         xid: of a GPU_XID, else 0.
+        recovery: what the GPU's driver then wants done, of a GPU_XID.
         delay: seconds a BUNDLE_SLOW adds, else 0.
     """
 
@@ -83,6 +89,7 @@ class EmulatedFault:
     number: int
     component: str
     xid: int = 0
+    recovery: str = ""
     delay: float = 0.0
 
 
@@ -184,7 +191,13 @@ def _gpu_xid(wiring: Wiring, request: FaultRequest, fault_id: str, position: int
     xid = request.xid or FALLEN_OFF_BUS
     if not 1 <= xid <= HIGHEST_XID:
         raise InvalidError(f"{xid} is no XID", hint=f"XIDs are numbers from 1 to {HIGHEST_XID}")
-    return EmulatedFault(fault_id, request.kind, position, request.gpu, f"gpu{request.gpu}", xid=xid)
+    if request.recovery not in RECOVERY_ACTIONS:
+        raise InvalidError(
+            f"{request.recovery!r} is no recovery action", hint=f"one of {', '.join(sorted(RECOVERY_ACTIONS - {''}))}"
+        )
+    return EmulatedFault(
+        fault_id, request.kind, position, request.gpu, f"gpu{request.gpu}", xid=xid, recovery=request.recovery
+    )
 
 
 def _gpu_lost(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:

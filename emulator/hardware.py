@@ -263,7 +263,7 @@ def _in_one_line(error: RinglightError) -> str:
 
 def _fault_message(fault: HardwareFault) -> circuits_pb2.Fault:
     """Hardware does not judge: the class stays unspecified."""
-    return circuits_pb2.Fault(id=fault.id, component=fault.component, code=fault.code)
+    return circuits_pb2.Fault(id=fault.id, component=fault.component, code=fault.code, recovery=fault.recovery)
 
 
 def _event_message(event: LightChanged | FaultOpened | FaultClosed) -> hardware_pb2.HardwareEvent:

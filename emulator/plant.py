@@ -28,6 +28,7 @@ class HardwareFault:
     id: str
     component: str
     code: str
+    recovery: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,7 @@ def reported(fault: EmulatedFault) -> HardwareFault | None:
     without an agent says nothing at all.
     """
     if fault.kind is FaultKind.GPU_XID:
-        return HardwareFault(fault.id, fault.component, f"xid:{fault.xid}")
+        return HardwareFault(fault.id, fault.component, f"xid:{fault.xid}", fault.recovery)
     if fault.kind is FaultKind.GPU_LOST:
         return HardwareFault(fault.id, fault.component, "gpu-lost")
     if fault.kind is FaultKind.MODULE_DEAD:

@@ -67,6 +67,7 @@ class Fault:
         fault_class: what it means for the ring.
         code: machine-readable cause, such as ``xid:79`` or ``module-dead``.
         text: one line for a person.
+        recovery: what the GPU's driver wants done, as it names it (``node-reboot``); empty when it says nothing.
     """
 
     id: str
@@ -74,3 +75,4 @@ class Fault:
     fault_class: FaultClass
     code: str
     text: str = ""
+    recovery: str = ""

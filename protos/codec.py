@@ -54,7 +54,7 @@ def fault_from(message: pb.Fault) -> Fault:
         fault_class = FaultClass(message.fault_class)
     except ValueError:
         fault_class = FaultClass.DEGRADED
-    return Fault(message.id, message.component, fault_class, message.code, message.text)
+    return Fault(message.id, message.component, fault_class, message.code, message.text, message.recovery)
 
 
 def fault_to(fault: Fault) -> pb.Fault:
@@ -65,6 +65,7 @@ def fault_to(fault: Fault) -> pb.Fault:
         fault_class=pb.FaultClass.ValueType(int(fault.fault_class)),
         code=fault.code,
         text=fault.text,
+        recovery=fault.recovery,
     )
 
 

@@ -67,7 +67,8 @@ class Judge:
         self._wiring = wiring
         self._plant = plant
         self._trouble: dict[int, float] = {}  # until when what happened at a node explains a change
-        self._received: dict[tuple[str, str, int], float] = {}  # when which agent got which command for which node
+        # When an agent got which command for which node, and how long it is to wait for a confirmation.
+        self._received: dict[tuple[str, str, int], tuple[float, float]] = {}
         self._kept: dict[str, int] = {}  # highest epoch on an agent's disk
         self._executed: dict[str, tuple[int, int]] = {}  # by node: epoch and generation of the last write
         self._rings: dict[Controller, dict[str, _Ring]] = {}
@@ -102,17 +103,17 @@ class Judge:
 
     def received(self, agent: str, command: SendCircuits) -> None:
         """A command arrived at an agent."""
-        self._received[(agent, command.node, command.generation)] = self._schedule.now
+        self._received[(agent, command.node, command.generation)] = self._schedule.now, command.revert_after
 
     def written(self, agent: str, write: Write) -> None:
         """An agent is about to switch a bundle."""
         self.writes += 1
         node, command = write.node, write.command
-        since = self._received.get((agent, node, command.generation))
+        received = self._received.get((agent, node, command.generation))
         where = f"{node} b{write.bundle}, {command.transaction} of epoch {command.epoch}"
-        if since is None:
+        if received is None:
             self._blame("I4", f"{where}: nobody told it to switch")
-        elif write.revert and (not command.revert_after or self._schedule.now < since + command.revert_after):
+        elif write.revert and (not received[1] or self._schedule.now < sum(received)):
             self._blame("I4", f"{where}: undone though its time is not over")
         if self._plant.table(self._wiring.position(node))[write.bundle] is write.path:
             self._blame("I5", f"{where}: written though it selects that already")

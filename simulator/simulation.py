@@ -232,9 +232,10 @@ class Simulation:
     def _do_crash_controller(self, operation: Operation) -> None:
         for controller in self.controllers:
             controller.crash()
-        self.schedule.after(operation.seconds, self._start_if_none)
+        self.schedule.after(operation.seconds, self.start_if_none)
 
-    def _start_if_none(self) -> None:
+    def start_if_none(self) -> None:
+        """Somebody, or the service manager, starts a controller again."""
         if self.leader is None:
             self.start_controller()
 

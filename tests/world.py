@@ -5,7 +5,7 @@ would say of them comes back as events. Commands that left the engine are kept, 
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ringlight.controller.engine.effects import (
@@ -15,6 +15,7 @@ from ringlight.controller.engine.effects import (
     Effect,
     FabricEvent,
     Persist,
+    Probe,
     Publish,
     Refuse,
     SendCircuits,
@@ -25,6 +26,7 @@ from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
     Cordon,
+    DeclareDead,
     Drain,
     Event,
     FaultCleared,
@@ -34,15 +36,22 @@ from ringlight.controller.engine.events import (
     NodeBeat,
     NodeHello,
     OperatorRequest,
+    Pause,
+    ProbeAnswered,
     ReleaseJob,
+    ReleaseQuarantine,
+    ReportStall,
+    ResetBreaker,
     ResizeJob,
     Restored,
+    Resume,
     SessionLost,
     SubmitJob,
     Tick,
     Uncordon,
 )
 from ringlight.controller.engine.state import RingRecord, RingState
+from ringlight.controller.engine.view import view_gates
 from ringlight.controller.settings import Settings
 from ringlight.emulator.faults import FaultKind, FaultRequest
 from ringlight.emulator.plant import (
@@ -99,6 +108,8 @@ class World:
         self.refused: list[Refuse] = []
         self.closed: list[Close] = []
         self.persisted: list[Persist] = []
+        self.probes: list[str] = []
+        self.after_this: list[Callable[[], object]] = []
         self._queue: deque[Event] = deque()
         self._numbers = 0
         self.engine = Engine(self.wiring, self.settings)
@@ -141,6 +152,7 @@ class World:
                 laid,
                 tuple(conduct.values()),
                 holds[-1] if holds else NOTHING_HELD,
+                recorded=max((persist.generation for persist in self.persisted), default=0),
                 wall=self.now + self.wall_offset,
             )
         )
@@ -151,6 +163,12 @@ class World:
         while self._queue:
             for effect in self.engine.handle(self._queue.popleft(), self.now):
                 self._carry_out(effect)
+            self.run_what_waits()
+
+    def run_what_waits(self) -> None:
+        """What a test wants to happen between two events."""
+        while self.after_this:
+            self.after_this.pop()()
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
@@ -170,6 +188,8 @@ class World:
                 self.closed.append(effect)
             case Persist():
                 self.persisted.append(effect)
+            case Probe():
+                self.probes.append(effect.node)
             case _:
                 pass
 
@@ -374,6 +394,41 @@ class World:
 
     def drain(self, *nodes: str, reason: str = "", force: bool = False, dry_run: bool = False) -> Answer:
         return self.ask(Drain("drain", nodes, reason, force=force, dry_run=dry_run))
+
+    def maintenance(self, *nodes: str, seconds: float = 60.0, reason: str = "") -> Answer:
+        return self.ask(Drain("maintenance", nodes, reason, maintenance=seconds))
+
+    def pause(self, reason: str = "") -> Answer:
+        return self.ask(Pause("pause", reason))
+
+    def resume(self) -> Answer:
+        return self.ask(Resume("resume"))
+
+    def reset_breaker(self) -> Answer:
+        return self.ask(ResetBreaker("reset"))
+
+    def release_quarantine(self, *nodes: str) -> Answer:
+        return self.ask(ReleaseQuarantine("release-quarantine", nodes))
+
+    def report_stall(self, job: str) -> Answer:
+        return self.ask(ReportStall("stall", job))
+
+    def declare_dead(self, *nodes: str) -> Answer:
+        return self.ask(DeclareDead("dead", nodes))
+
+    def probed(self, node: str, up: bool | None) -> None:
+        """The site's probe answers."""
+        self.handle(ProbeAnswered(node, up))
+        self.settle()
+
+    def stall(self, seconds: float) -> None:
+        """The controller stands still: what agents say meanwhile is read afterwards."""
+        self.now += seconds
+        self._next_beat = self.now
+
+    def shut(self) -> dict[str, str]:
+        """The gates that are shut, and why."""
+        return {gate.name: gate.reason for gate in view_gates(self.engine.state) if not gate.open}
 
     def overlay(self, name: str) -> str:
         return self.engine.state.node(name).overlay or ""

@@ -1,17 +1,15 @@
-"""Reports emulated GPUs over the emulator's socket. The hardware says what happened; how grave it is, is said here."""
+"""Reports emulated GPUs over the emulator's socket: what happened; how grave that is, the controller says."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from ringlight.agents.drivers.emulator_link import Attachment, SharedLink, Topic, topic_of
-from ringlight.agents.gpu.xid import meaning
 from ringlight.agents.ports import FaultClosed, FaultOpened, HealthEvent
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.protos import codec
 from ringlight.protos.v1 import circuits_pb2, hardware_pb2
 
 _GPU_LOST = "gpu-lost"
-_XID_PREFIX = "xid:"
 
 
 class EmulatedGpuHealth:
@@ -56,12 +54,8 @@ class EmulatedGpuHealth:
 
 
 def judged(message: circuits_pb2.Fault) -> Fault:
-    """A GPU fault with its class, and its cause in words."""
+    """A GPU fault with its class: only a GPU that is gone is sure here; XIDs are ruled on by the controller."""
     fault = codec.fault_from(message)
-    number = fault.code.removeprefix(_XID_PREFIX)
-    if fault.code.startswith(_XID_PREFIX) and number.isdecimal():
-        xid = meaning(int(number))
-        return replace(fault, fault_class=xid.fault_class, text=fault.text or f"XID {number}: {xid.name}")
     if fault.code == _GPU_LOST:
         return replace(fault, fault_class=FaultClass.FATAL, text=fault.text or "the GPU is gone from the bus")
     return replace(fault, fault_class=FaultClass.DEGRADED)

@@ -1,7 +1,7 @@
 """The controller's small HTTP face: ``/metrics``, ``/livez`` and ``/readyz``. Read-only.
 
 ``/livez`` answers as long as the event loop turns. ``/readyz`` says whether this controller can do its job: it read
-its store and can write it. Each says in words what is wrong.
+its store and can write it, it goes on deciding, and nobody took over from it. It says in words what is wrong.
 """
 
 from collections.abc import Callable

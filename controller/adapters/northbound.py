@@ -9,14 +9,28 @@ import grpc.aio
 
 from ringlight.controller.adapters.northbound_views import (
     changes_to,
+    drain_from,
     event_to,
+    fabric_to,
     foretold_to,
     job_to,
     node_to,
     ring_to,
 )
 from ringlight.controller.engine import view
-from ringlight.controller.engine.events import Cordon, Drain, ReleaseJob, ResizeJob, SubmitJob, Uncordon
+from ringlight.controller.engine.events import (
+    Cordon,
+    DeclareDead,
+    Pause,
+    ReleaseJob,
+    ReleaseQuarantine,
+    ReportStall,
+    ResetBreaker,
+    ResizeJob,
+    Resume,
+    SubmitJob,
+    Uncordon,
+)
 from ringlight.controller.engine.explain import explain
 from ringlight.controller.engine.state import JobRecord
 from ringlight.controller.engine.what_if import WhatIf, what_if
@@ -50,35 +64,13 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
 
     async def GetFabric(self, request: pb.GetFabricRequest, context: Context) -> pb.Fabric:
         """The fabric at a glance."""
-        fabric = view.view_fabric(self._state, self._runtime.now)
-        return pb.Fabric(
-            name=fabric.name,
-            k=fabric.k,
-            distances=fabric.distances,
-            closed=fabric.closed,
-            nodes=fabric.nodes,
-            gpus_per_node=fabric.gpus_per_node,
-            epoch=fabric.epoch,
-            generation=fabric.generation,
-            settled=fabric.settled,
-            verdicts=fabric.verdicts,
-            ring_states=fabric.ring_states,
-            spares=fabric.spares,
-            dead_hops=fabric.dead_hops,
-            gpus_healthy=fabric.gpus_healthy,
-            gpus_in_rings=fabric.gpus_in_rings,
-            last_event=fabric.last_event,
-            invariant_violations=fabric.violations,
-            longest_bypass=fabric.longest_bypass,
-            store=self._runtime.store_trouble or "ok",
-            overlays=fabric.overlays,
-        )
+        return self._fabric()
 
     async def ListNodes(self, request: pb.ListNodesRequest, context: Context) -> pb.ListNodesReply:
         """Nodes in fabric order."""
         nodes = view.view_nodes(self._state, self._runtime.now)
         if request.abnormal_only:
-            nodes = tuple(node for node in nodes if node.verdict != "HEALTHY" or node.overlay)
+            nodes = tuple(node for node in nodes if node.verdict != "HEALTHY" or node.overlay or node.quarantine)
         return pb.ListNodesReply(nodes=[node_to(node) for node in nodes])
 
     async def ListRings(self, request: pb.ListRingsRequest, context: Context) -> pb.ListRingsReply:
@@ -139,10 +131,52 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
 
     async def Drain(self, request: pb.DrainRequest, context: Context) -> pb.DrainReply:
         """Take nodes out of their rings and cordon them; answered once that is on record."""
-        wanted = Drain("", tuple(request.nodes), request.reason, force=request.force, dry_run=request.dry_run)
         async with _refusing(context):
+            wanted = drain_from(request)
             planned = await self._runtime.ask(wanted)
         return pb.DrainReply(nodes=self._nodes(request.nodes), rings=changes_to(planned), reasons=planned.reasons)
+
+    async def ReleaseQuarantine(
+        self, request: pb.ReleaseQuarantineRequest, context: Context
+    ) -> pb.ReleaseQuarantineReply:
+        """Trust nodes again; answered once that is on record."""
+        async with _refusing(context):
+            await self._runtime.ask(ReleaseQuarantine("", tuple(request.nodes)))
+        return pb.ReleaseQuarantineReply(nodes=self._nodes(request.nodes))
+
+    async def Pause(self, request: pb.PauseRequest, context: Context) -> pb.Fabric:
+        """Let nothing move; answered once that is on record."""
+        async with _refusing(context):
+            await self._runtime.ask(Pause("", request.reason))
+        return self._fabric()
+
+    async def Resume(self, request: pb.ResumeRequest, context: Context) -> pb.Fabric:
+        """End a pause."""
+        async with _refusing(context):
+            await self._runtime.ask(Resume(""))
+        return self._fabric()
+
+    async def ResetBreaker(self, request: pb.ResetBreakerRequest, context: Context) -> pb.Fabric:
+        """Let things move again after the breaker tripped."""
+        async with _refusing(context):
+            await self._runtime.ask(ResetBreaker(""))
+        return self._fabric()
+
+    async def ReportStall(self, request: pb.ReportStallRequest, context: Context) -> pb.ReportStallReply:
+        """A launcher says that its job stands still."""
+        async with _refusing(context):
+            job = self._job(request.job)
+            await self._runtime.ask(ReportStall("", request.job))
+        members = {position for ring in job.rings for position in ring.chain}
+        nodes = view.view_nodes(self._state, self._runtime.now)
+        odd = [node for node in nodes if node.position in members and node.verdict != "HEALTHY"]
+        return pb.ReportStallReply(nodes=[node_to(node) for node in odd])
+
+    async def DeclareDead(self, request: pb.DeclareDeadRequest, context: Context) -> pb.DeclareDeadReply:
+        """A person says that silent nodes are dead."""
+        async with _refusing(context):
+            await self._runtime.ask(DeclareDead("", tuple(request.nodes), request.reason))
+        return pb.DeclareDeadReply(nodes=self._nodes(request.nodes))
 
     async def ListEvents(self, request: pb.ListEventsRequest, context: Context) -> pb.ListEventsReply:
         """The newest events of the log."""
@@ -178,6 +212,9 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         async with _refusing(context):
             foretold = what_if(self._state, question, self._runtime.now)
         return foretold_to(foretold)
+
+    def _fabric(self) -> pb.Fabric:
+        return fabric_to(view.view_fabric(self._state, self._runtime.now), self._runtime.store_trouble or "ok")
 
     def _job(self, name: str) -> JobRecord:
         return self._state.job(name)

@@ -2,9 +2,64 @@
 
 from ringlight.controller.engine import view
 from ringlight.controller.engine.effects import PlannedChange, RingChange
+from ringlight.controller.engine.events import Drain
 from ringlight.controller.engine.what_if import Foretold, JobAfter
 from ringlight.controller.ports import LoggedEvent
+from ringlight.fabric.errors import InvalidError
 from ringlight.protos.v1 import fabric_pb2 as pb
+
+_LONGEST_MAINTENANCE = 30 * 86_400.0  # seconds
+
+
+def fabric_to(fabric: view.FabricView, store: str) -> pb.Fabric:
+    """The fabric at a glance, and how its store is."""
+    return pb.Fabric(
+        name=fabric.name,
+        k=fabric.k,
+        distances=fabric.distances,
+        closed=fabric.closed,
+        nodes=fabric.nodes,
+        gpus_per_node=fabric.gpus_per_node,
+        epoch=fabric.epoch,
+        generation=fabric.generation,
+        settled=fabric.settled,
+        verdicts=fabric.verdicts,
+        ring_states=fabric.ring_states,
+        spares=fabric.spares,
+        dead_hops=fabric.dead_hops,
+        gpus_healthy=fabric.gpus_healthy,
+        gpus_in_rings=fabric.gpus_in_rings,
+        last_event=fabric.last_event,
+        invariant_violations=fabric.violations,
+        longest_bypass=fabric.longest_bypass,
+        store=store,
+        overlays=fabric.overlays,
+        gates=[pb.Gate(name=gate.name, open=gate.open, reason=gate.reason) for gate in fabric.gates],
+        quarantined=fabric.quarantined,
+        newly_failed=fabric.newly_failed,
+        breaker_allowance=fabric.breaker_allowance,
+    )
+
+
+def drain_from(request: pb.DrainRequest) -> Drain:
+    """What is asked.
+
+    Raises:
+        InvalidError: maintenance of such a length makes no sense.
+    """
+    if not 0 <= request.maintenance <= _LONGEST_MAINTENANCE:  # also refuses what is no number
+        raise InvalidError(
+            f"maintenance for {request.maintenance:g} s makes no sense",
+            hint="give a time of up to 30 days; for longer, cordon the nodes",
+        )
+    return Drain(
+        "",
+        tuple(request.nodes),
+        request.reason,
+        force=request.force,
+        maintenance=request.maintenance,
+        dry_run=request.dry_run,
+    )
 
 
 def node_to(node: view.NodeView) -> pb.Node:
@@ -33,6 +88,8 @@ def node_to(node: view.NodeView) -> pb.Node:
         spare=node.spare,
         overlay=node.overlay,
         overlay_reason=node.overlay_reason,
+        overlay_seconds=node.overlay_seconds,
+        quarantine=node.quarantine,
     )
 
 

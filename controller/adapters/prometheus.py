@@ -98,6 +98,14 @@ class _Snapshot:
         yield GaugeMetricFamily(
             "ringlight_longest_bypass_hops", "Largest hop distance an ACTIVE ring uses", fabric.longest_bypass
         )
+        yield _by_label("ringlight_nodes_overlaid", "Nodes by what lies over them", "overlay", fabric.overlays)
+        yield GaugeMetricFamily(
+            "ringlight_nodes_quarantined",
+            "Nodes that wait for a release",
+            fabric.quarantined,
+        )
+        gates = {gate.name: int(gate.open) for gate in fabric.gates}
+        yield _by_label("ringlight_gate_open", "1 while a gate keeps nothing back", "gate", gates)
         yield GaugeMetricFamily("ringlight_sessions", "Live sessions of agents", fabric.sessions)
         yield GaugeMetricFamily("ringlight_settled", "1 while no transaction is in flight", int(fabric.settled))
         yield GaugeMetricFamily("ringlight_store_ok", "1 while the store can be written", int(not self._store_trouble))

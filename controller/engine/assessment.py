@@ -7,6 +7,7 @@ brings the next judgement.
 from collections.abc import Mapping
 
 from ringlight.controller.engine.conduct import note_conduct, trusted_again_at
+from ringlight.controller.engine.faults import open_incident
 from ringlight.controller.engine.speech import silence, speech
 from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, RingState, State
 from ringlight.controller.engine.witnesses import ask_probe, testimony
@@ -57,6 +58,8 @@ def assess_node(state: State, node: NodeRecord, now: float) -> None:
         former=former.verdict,
         grounds=_ground_names(node.judgement),
     )
+    if node.verdict is Verdict.FAILED:
+        open_incident(state, node.ring, node.name, now)
     note_conduct(state, node, former.verdict, now)
 
 
@@ -167,6 +170,7 @@ def assess_hops(state: State, ring: RingRecord, now: float) -> None:
             *ends, now, settle=state.settings.health.light_settle, heartbeat=state.settings.heartbeat.interval
         )
         if verdict is HopState.DEAD:
+            open_incident(state, ring.name, state.wiring.hop_name(hop.key), now)
             kill_hop(state, hop, "both nodes stay up, but light was lost", now)
         elif verdict is HopState.UNDECIDED:
             state.agenda.put(("ring", ring.name), _next_look(state, ends, now))

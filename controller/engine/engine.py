@@ -46,17 +46,20 @@ from ringlight.controller.engine.events import (
     ProbeAnswered,
     Restored,
     SessionLost,
+    StoreBegunAnew,
     Tick,
 )
+from ringlight.controller.engine.faults import close_fault, open_fault, rule_again
 from ringlight.controller.engine.hold import why_held
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.overlays import end_maintenance
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
 from ringlight.controller.engine.proposals import offer, pause, plan_job, put_back, take_up
+from ringlight.controller.engine.records import keep_everything
 from ringlight.controller.engine.repair import Change, apply_plan
 from ringlight.controller.engine.requests import carry_out
 from ringlight.controller.engine.restore import restore
-from ringlight.controller.engine.sessions import close_fault, hear, lose, open_fault, park, welcome
+from ringlight.controller.engine.sessions import hear, lose, park, welcome
 from ringlight.controller.engine.state import JobRecord, NodeRecord, RingState, State, stored_ring
 from ringlight.controller.engine.witnesses import take_probe
 from ringlight.controller.health.verdicts import Verdict
@@ -131,6 +134,8 @@ class Engine:
         match event:
             case Restored():
                 restore(state, event, now)
+            case StoreBegunAnew():
+                keep_everything(state, event)
             case AgentHello():
                 welcome(state, event, change, now)
             case SessionLost():
@@ -156,7 +161,7 @@ class Engine:
         """What an agent says about one node."""
         match event:
             case FaultReported():
-                open_fault(self.state, node, event.fault)
+                open_fault(self.state, node, event.fault, now)
             case FaultCleared():
                 close_fault(self.state, node, event.fault_id, now)
             case LightReported():
@@ -215,6 +220,8 @@ class Engine:
                 self._park_again(state.node(name), change, now)
             case "maintenance":
                 end_maintenance(state, state.node(name), now)
+            case "fault":
+                rule_again(state, state.node(name), now)
             case "pulse":
                 keep_pulse(state, now)
 

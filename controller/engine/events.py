@@ -48,6 +48,19 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreBegunAnew:
+    """What the store held is lost, and an empty one was begun while the controller runs.
+
+    Attributes:
+        reason: what was wrong.
+        kept_as: where the damaged one is; empty when there is nothing left of it.
+    """
+
+    reason: str
+    kept_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeHello:
     """What an agent read from one node's hardware when it dialled."""
 
@@ -311,6 +324,7 @@ OperatorRequest = (
 )
 Event = (
     Restored
+    | StoreBegunAnew
     | AgentHello
     | SessionLost
     | Heartbeat

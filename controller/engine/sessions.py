@@ -9,10 +9,10 @@ from ringlight.controller.engine.assessment import note_light
 from ringlight.controller.engine.commitment import confirm
 from ringlight.controller.engine.effects import Admit, Close, Persist, Refuse
 from ringlight.controller.engine.events import AgentHello, NodeHello
+from ringlight.controller.engine.faults import take_faults
 from ringlight.controller.engine.hold import depose, why_held
 from ringlight.controller.engine.repair import Change, command, needs_parking
 from ringlight.controller.engine.state import NodeRecord, RingState, SessionRecord, State
-from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.errors import RinglightError, UnavailableError
 
 _REDIAL = "its agent dialled again"
@@ -89,7 +89,7 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     node.unanswered = False
     node.unconfirmed = False
     state.owing.discard(node.position)
-    _take_faults(state, node, hello.faults, now)
+    take_faults(state, node, hello.faults, now)
     node.light.clear()
     note_light(state, node, hello.light, now)
     if rebooted:
@@ -117,38 +117,6 @@ def _take_unconfirmed(state: State, node: NodeRecord, transaction: str) -> None:
         confirm(state, node)
     else:
         ring.planned = True
-
-
-def _take_faults(state: State, node: NodeRecord, faults: tuple[Fault, ...], now: float) -> None:
-    """The hello holds every open fault: whatever is not in it has closed meanwhile."""
-    open_now = {fault.id: fault for fault in faults}
-    for fault_id in sorted(node.reported.keys() - open_now.keys()):
-        close_fault(state, node, fault_id, now)
-    for fault_id in sorted(open_now.keys() - node.reported.keys()):
-        open_fault(state, node, open_now[fault_id])
-
-
-def open_fault(state: State, node: NodeRecord, fault: Fault) -> None:
-    """A fault joins the set."""
-    node.reported[fault.id] = fault
-    state.tell(
-        "fault-opened",
-        node.name,
-        f"{fault.component}: {fault.text or fault.code}",
-        id=fault.id,
-        code=fault.code,
-        fault_class=fault.fault_class.name,
-    )
-
-
-def close_fault(state: State, node: NodeRecord, fault_id: str, now: float) -> None:
-    """A fault leaves the set; one that is not in it is none of our business."""
-    fault = node.reported.pop(fault_id, None)
-    if fault is None:
-        return
-    if fault.fault_class is not FaultClass.INFO:
-        node.well_since = now
-    state.tell("fault-closed", node.name, f"{fault.component} works again", id=fault_id, code=fault.code)
 
 
 def hear(state: State, node: NodeRecord, now: float) -> None:

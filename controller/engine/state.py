@@ -21,6 +21,8 @@ from ringlight.controller.engine.effects import (
     StoredRing,
 )
 from ringlight.controller.engine.history import History
+from ringlight.controller.health.gpu_policy import Seen
+from ringlight.controller.health.incidents import Incident
 from ringlight.controller.health.verdicts import Ground, Judgement, Verdict
 from ringlight.controller.planning.cabling import Cabling
 from ringlight.controller.planning.order import Chain
@@ -30,6 +32,21 @@ from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
 from ringlight.fabric.errors import NotFoundError
 from ringlight.fabric.rings import chain_hops
 from ringlight.fabric.wiring import Hop, HopKey, Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedFault:
+    """An open fault.
+
+    Attributes:
+        said: as its agent reported it.
+        opened_at: when (monotonic seconds).
+        ruled: as grave as the policy finds it, with the reason.
+    """
+
+    said: Fault
+    opened_at: float
+    ruled: Fault
 
 
 class RingState(StrEnum):
@@ -74,6 +91,7 @@ class NodeRecord:
         light: by port, as last reported.
         dark_since: ports that lost the light of an established circuit, and when.
         reported: open faults its agent reports, by id.
+        seen: the XIDs that it reported lately.
         findings: open faults the controller found itself: answers that were wrong or missing.
         well_since: when its last fault closed; None if it never had one.
         generation: of `desired`; 0 while nothing was ever wanted here.
@@ -111,7 +129,8 @@ class NodeRecord:
     observed: CircuitTable | None = None
     light: dict[PortKey, bool] = field(default_factory=dict)
     dark_since: dict[PortKey, float] = field(default_factory=dict)
-    reported: dict[str, Fault] = field(default_factory=dict)
+    reported: dict[str, ReportedFault] = field(default_factory=dict)
+    seen: list[Seen] = field(default_factory=list)
     findings: dict[str, Fault] = field(default_factory=dict)
     well_since: float | None = None
     judgement: Judgement = _NOT_HEARD
@@ -147,7 +166,8 @@ class NodeRecord:
     @property
     def faults(self) -> tuple[Fault, ...]:
         """Every open fault, by id."""
-        return tuple(fault for _, fault in sorted({**self.reported, **self.findings}.items()))
+        ruled = {fault_id: reported.ruled for fault_id, reported in self.reported.items()}
+        return tuple(fault for _, fault in sorted({**ruled, **self.findings}.items()))
 
     @property
     def in_place(self) -> bool:
@@ -306,6 +326,8 @@ class State:
         self.speaking: set[int] = set()  # known nodes that were heard lately: see `doubt`
         self.quiet: set[int] = set()  # known nodes that were not
         self.new_failures: deque[tuple[float, int]] = deque()  # when which node failed, as far as the breaker counts it
+        self.incidents: dict[str, Incident] = {}  # the last one of each ring
+        self.incidents_opened = 0
         self.has_commanded = False  # in this term
         self.damaged: set[str] = set()  # rings that cannot stay as they are
         self.leaving: set[int] = set()  # nodes that a planned change took out of a ring, until that is proven

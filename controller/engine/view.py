@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ringlight.controller.engine.assessment import is_usable
 from ringlight.controller.engine.state import JobRecord, NodeRecord, Overlay, RingRecord, RingState, State
+from ringlight.controller.health.breaker import allowance, newly_failed
 from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.circuits import CircuitTable, Fault
 from ringlight.fabric.rings import gpu_order
@@ -104,6 +105,8 @@ class FabricView:
     abnormal: Mapping[str, str]  # node to verdict, for those that are not HEALTHY
     quarantined: int
     gates: tuple[GateView, ...]
+    newly_failed: int  # within the breaker's window
+    breaker_allowance: int
 
 
 def view_fabric(state: State, now: float) -> FabricView:
@@ -135,6 +138,8 @@ def view_fabric(state: State, now: float) -> FabricView:
         abnormal={node.name: node.verdict.value for node in state.nodes if node.verdict is not Verdict.HEALTHY},
         quarantined=sum(bool(node.quarantine) for node in state.nodes),
         gates=view_gates(state),
+        newly_failed=newly_failed(state.new_failures, now, state.settings.breaker),
+        breaker_allowance=allowance(state.wiring.size, state.settings.breaker),
     )
 
 

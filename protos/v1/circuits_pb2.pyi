@@ -144,6 +144,7 @@ class Fault(_message.Message):
     FAULT_CLASS_FIELD_NUMBER: _builtins.int
     CODE_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    RECOVERY_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """unique in its node while open"""
     component: _builtins.str
@@ -154,6 +155,8 @@ class Fault(_message.Message):
     """machine-readable cause, e.g. "xid:79", "gpu-lost", "module-dead" """
     text: _builtins.str
     """one line for a person"""
+    recovery: _builtins.str
+    """what the driver wants done: none, gpu-reset, gpu-reset-bus, drain-p2p, drain-and-reset, node-reboot"""
     def __init__(
         self,
         *,
@@ -162,10 +165,11 @@ class Fault(_message.Message):
         fault_class: Global___FaultClass.ValueType = ...,
         code: _builtins.str = ...,
         text: _builtins.str = ...,
+        recovery: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "component", b"component", "fault_class", b"fault_class", "id", b"id", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "component", b"component", "fault_class", b"fault_class", "id", b"id", "recovery", b"recovery", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -86,6 +86,7 @@ class InjectRequest(_message.Message):
     DISTANCE_FIELD_NUMBER: _builtins.int
     DELAY_FIELD_NUMBER: _builtins.int
     ID_FIELD_NUMBER: _builtins.int
+    RECOVERY_FIELD_NUMBER: _builtins.int
     kind: Global___FaultKind.ValueType
     """how it breaks"""
     node: _builtins.str
@@ -104,6 +105,8 @@ class InjectRequest(_message.Message):
     """BUNDLE_SLOW: seconds added to each switch"""
     id: _builtins.str
     """optional: name of the fault; must not be open already"""
+    recovery: _builtins.str
+    """GPU_XID: what the driver then wants done, such as node-reboot; empty: it says nothing"""
     def __init__(
         self,
         *,
@@ -116,10 +119,11 @@ class InjectRequest(_message.Message):
         distance: _builtins.int = ...,
         delay: _builtins.float = ...,
         id: _builtins.str = ...,
+        recovery: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundle", b"bundle", "delay", b"delay", "distance", b"distance", "gpu", b"gpu", "id", b"id", "kind", b"kind", "module", b"module", "node", b"node", "xid", b"xid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundle", b"bundle", "delay", b"delay", "distance", b"distance", "gpu", b"gpu", "id", b"id", "kind", b"kind", "module", b"module", "node", b"node", "recovery", b"recovery", "xid", b"xid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -123,6 +123,10 @@ class Fabric(_message.Message):
     LONGEST_BYPASS_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
     OVERLAYS_FIELD_NUMBER: _builtins.int
+    GATES_FIELD_NUMBER: _builtins.int
+    QUARANTINED_FIELD_NUMBER: _builtins.int
+    NEWLY_FAILED_FIELD_NUMBER: _builtins.int
+    BREAKER_ALLOWANCE_FIELD_NUMBER: _builtins.int
     DISTANCES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """of the fabric file"""
@@ -154,6 +158,12 @@ class Fabric(_message.Message):
     """largest hop distance in use by an ACTIVE ring; 0 without rings"""
     store: _builtins.str
     """"ok", or what is wrong with the store"""
+    quarantined: _builtins.int
+    """nodes that no ring may have until a person releases them"""
+    newly_failed: _builtins.int
+    """nodes that failed within the breaker's window"""
+    breaker_allowance: _builtins.int
+    """more of them than this trip the breaker"""
     @_builtins.property
     def verdicts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """nodes by verdict"""
@@ -168,7 +178,11 @@ class Fabric(_message.Message):
 
     @_builtins.property
     def overlays(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
-        """nodes by overlay: cordoned, draining"""
+        """nodes by overlay: cordoned, draining, maintenance"""
+
+    @_builtins.property
+    def gates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Gate]:
+        """what can keep the controller from acting"""
 
     @_builtins.property
     def distances(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -196,15 +210,49 @@ class Fabric(_message.Message):
         longest_bypass: _builtins.int = ...,
         store: _builtins.str = ...,
         overlays: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        gates: _abc.Iterable[Global___Gate] | None = ...,
+        quarantined: _builtins.int = ...,
+        newly_failed: _builtins.int = ...,
+        breaker_allowance: _builtins.int = ...,
         distances: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "nodes", b"nodes", "overlays", b"overlays", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaker_allowance", b"breaker_allowance", "closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "gates", b"gates", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "newly_failed", b"newly_failed", "nodes", b"nodes", "overlays", b"overlays", "quarantined", b"quarantined", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Fabric: _TypeAlias = Fabric  # noqa: Y015
+
+@_typing.final
+class Gate(_message.Message):
+    """Something that can keep the controller from acting."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    OPEN_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """silence (whether silence is judged), breaker, pause, term (whether another controller took over)"""
+    open: _builtins.bool
+    """it keeps nothing back"""
+    reason: _builtins.str
+    """why it is shut; empty while it is open"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        open: _builtins.bool = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "open", b"open", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Gate: _TypeAlias = Gate  # noqa: Y015
 
 @_typing.final
 class ListNodesRequest(_message.Message):
@@ -272,6 +320,8 @@ class Node(_message.Message):
     SPARE_FIELD_NUMBER: _builtins.int
     OVERLAY_FIELD_NUMBER: _builtins.int
     OVERLAY_REASON_FIELD_NUMBER: _builtins.int
+    OVERLAY_SECONDS_FIELD_NUMBER: _builtins.int
+    QUARANTINE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """of the fabric file"""
     position: _builtins.int
@@ -291,9 +341,13 @@ class Node(_message.Message):
     spare: _builtins.bool
     """it could be given to a ring now"""
     overlay: _builtins.str
-    """what an operator laid over it: empty, cordoned, draining; says nothing about its health"""
+    """what an operator laid over it: empty, cordoned, draining, maintenance; not about its health"""
     overlay_reason: _builtins.str
     """why, in the operator's words"""
+    overlay_seconds: _builtins.float
+    """until maintenance ends by itself; 0 for an overlay without end"""
+    quarantine: _builtins.str
+    """why no ring may have it until a person releases it; empty when that is not so"""
     @_builtins.property
     def paths(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """by bundle, as read: LOOPBACK, PATH_1, PATH_2, DARK, UNKNOWN"""
@@ -323,10 +377,12 @@ class Node(_message.Message):
         spare: _builtins.bool = ...,
         overlay: _builtins.str = ...,
         overlay_reason: _builtins.str = ...,
+        overlay_seconds: _builtins.float = ...,
+        quarantine: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "desired", b"desired", "faults", b"faults", "generation", b"generation", "name", b"name", "overlay", b"overlay", "overlay_reason", b"overlay_reason", "paths", b"paths", "position", b"position", "rack", b"rack", "reason", b"reason", "ring", b"ring", "spare", b"spare", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent", b"agent", "desired", b"desired", "faults", b"faults", "generation", b"generation", "name", b"name", "overlay", b"overlay", "overlay_reason", b"overlay_reason", "overlay_seconds", b"overlay_seconds", "paths", b"paths", "position", b"position", "quarantine", b"quarantine", "rack", b"rack", "reason", b"reason", "ring", b"ring", "spare", b"spare", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -826,12 +882,15 @@ class DrainRequest(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     FORCE_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
+    MAINTENANCE_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
     """for whoever asks later; empty leaves a former one"""
     force: _builtins.bool
     """go ahead even if it costs a ring"""
     dry_run: _builtins.bool
     """answer what would follow, and change nothing"""
+    maintenance: _builtins.float
+    """seconds for which somebody works on them, until they serve again; 0: cordoned without end"""
     @_builtins.property
     def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """by name, at least one"""
@@ -843,10 +902,11 @@ class DrainRequest(_message.Message):
         reason: _builtins.str = ...,
         force: _builtins.bool = ...,
         dry_run: _builtins.bool = ...,
+        maintenance: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "force", b"force", "nodes", b"nodes", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "force", b"force", "maintenance", b"maintenance", "nodes", b"nodes", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -887,6 +947,208 @@ class DrainReply(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DrainReply: _TypeAlias = DrainReply  # noqa: Y015
+
+@_typing.final
+class ReleaseQuarantineRequest(_message.Message):
+    """Which nodes to trust again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """by name, at least one"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleaseQuarantineRequest: _TypeAlias = ReleaseQuarantineRequest  # noqa: Y015
+
+@_typing.final
+class ReleaseQuarantineReply(_message.Message):
+    """The nodes after that."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """those named, in fabric order"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleaseQuarantineReply: _TypeAlias = ReleaseQuarantineReply  # noqa: Y015
+
+@_typing.final
+class PauseRequest(_message.Message):
+    """Why nothing is to move."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REASON_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """for whoever asks later"""
+    def __init__(
+        self,
+        *,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseRequest: _TypeAlias = PauseRequest  # noqa: Y015
+
+@_typing.final
+class ResumeRequest(_message.Message):
+    """Nothing to choose."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeRequest: _TypeAlias = ResumeRequest  # noqa: Y015
+
+@_typing.final
+class ResetBreakerRequest(_message.Message):
+    """Nothing to choose."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResetBreakerRequest: _TypeAlias = ResetBreakerRequest  # noqa: Y015
+
+@_typing.final
+class ReportStallRequest(_message.Message):
+    """Which job stands still."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    JOB_FIELD_NUMBER: _builtins.int
+    job: _builtins.str
+    """by name"""
+    def __init__(
+        self,
+        *,
+        job: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportStallRequest: _TypeAlias = ReportStallRequest  # noqa: Y015
+
+@_typing.final
+class ReportStallReply(_message.Message):
+    """What the controller knows of the job's nodes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """of the job that are not HEALTHY, in fabric order"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportStallReply: _TypeAlias = ReportStallReply  # noqa: Y015
+
+@_typing.final
+class DeclareDeadRequest(_message.Message):
+    """Which nodes are dead."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """how it is known"""
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """by name, at least one; each silent"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeclareDeadRequest: _TypeAlias = DeclareDeadRequest  # noqa: Y015
+
+@_typing.final
+class DeclareDeadReply(_message.Message):
+    """The nodes after that."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Node]:
+        """those named, in fabric order"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[Global___Node] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeclareDeadReply: _TypeAlias = DeclareDeadReply  # noqa: Y015
 
 @_typing.final
 class ReleaseJobRequest(_message.Message):

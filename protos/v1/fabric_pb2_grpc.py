@@ -95,6 +95,36 @@ class FabricServiceStub:
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainRequest.SerializeToString,
                 response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainReply.FromString,
                 _registered_method=True)
+        self.ReleaseQuarantine = channel.unary_unary(
+                '/ringlight.v1.FabricService/ReleaseQuarantine',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineReply.FromString,
+                _registered_method=True)
+        self.Pause = channel.unary_unary(
+                '/ringlight.v1.FabricService/Pause',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PauseRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
+                _registered_method=True)
+        self.Resume = channel.unary_unary(
+                '/ringlight.v1.FabricService/Resume',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResumeRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
+                _registered_method=True)
+        self.ResetBreaker = channel.unary_unary(
+                '/ringlight.v1.FabricService/ResetBreaker',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResetBreakerRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
+                _registered_method=True)
+        self.ReportStall = channel.unary_unary(
+                '/ringlight.v1.FabricService/ReportStall',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReportStallRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReportStallReply.FromString,
+                _registered_method=True)
+        self.DeclareDead = channel.unary_unary(
+                '/ringlight.v1.FabricService/DeclareDead',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DeclareDeadRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DeclareDeadReply.FromString,
+                _registered_method=True)
         self.Explain = channel.unary_unary(
                 '/ringlight.v1.FabricService/Explain',
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ExplainRequest.SerializeToString,
@@ -195,6 +225,48 @@ class FabricServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReleaseQuarantine(self, request, context):
+        """Trust quarantined nodes again: what counted against them is forgotten; answered once that is on record.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Pause(self, request, context):
+        """Observe, and change nothing until resumed; answered once that is on record.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Resume(self, request, context):
+        """End a pause: the present state is looked at afresh.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResetBreaker(self, request, context):
+        """A person has looked: let things move again after the breaker tripped, by the present state.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportStall(self, request, context):
+        """For a job's launcher: the job stands still. A second witness against nodes of it that are silent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeclareDead(self, request, context):
+        """A person says that silent nodes are dead; refused for nodes that speak.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Explain(self, request, context):
         """Why a node, ring or job is as it is.
         """
@@ -271,6 +343,36 @@ def add_FabricServiceServicer_to_server(servicer, server):
                     servicer.Drain,
                     request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainRequest.FromString,
                     response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainReply.SerializeToString,
+            ),
+            'ReleaseQuarantine': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReleaseQuarantine,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineReply.SerializeToString,
+            ),
+            'Pause': grpc.unary_unary_rpc_method_handler(
+                    servicer.Pause,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PauseRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.SerializeToString,
+            ),
+            'Resume': grpc.unary_unary_rpc_method_handler(
+                    servicer.Resume,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResumeRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.SerializeToString,
+            ),
+            'ResetBreaker': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResetBreaker,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResetBreakerRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.SerializeToString,
+            ),
+            'ReportStall': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportStall,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReportStallRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReportStallReply.SerializeToString,
+            ),
+            'DeclareDead': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeclareDead,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DeclareDeadRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.DeclareDeadReply.SerializeToString,
             ),
             'Explain': grpc.unary_unary_rpc_method_handler(
                     servicer.Explain,
@@ -608,6 +710,168 @@ class FabricService:
             '/ringlight.v1.FabricService/Drain',
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainRequest.SerializeToString,
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.DrainReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReleaseQuarantine(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/ReleaseQuarantine',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Pause(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/Pause',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.PauseRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Resume(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/Resume',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResumeRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResetBreaker(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/ResetBreaker',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ResetBreakerRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportStall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/ReportStall',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReportStallRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReportStallReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeclareDead(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/DeclareDead',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.DeclareDeadRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.DeclareDeadReply.FromString,
             options,
             channel_credentials,
             insecure,

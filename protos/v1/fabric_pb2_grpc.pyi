@@ -60,6 +60,18 @@ class FabricServiceStub:
     """Lift whatever operators laid over nodes; answered once that is on record."""
     Drain: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.DrainRequest, _fabric_pb2.DrainReply]
     """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
+    ReleaseQuarantine: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseQuarantineRequest, _fabric_pb2.ReleaseQuarantineReply]
+    """Trust quarantined nodes again: what counted against them is forgotten; answered once that is on record."""
+    Pause: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.PauseRequest, _fabric_pb2.Fabric]
+    """Observe, and change nothing until resumed; answered once that is on record."""
+    Resume: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ResumeRequest, _fabric_pb2.Fabric]
+    """End a pause: the present state is looked at afresh."""
+    ResetBreaker: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ResetBreakerRequest, _fabric_pb2.Fabric]
+    """A person has looked: let things move again after the breaker tripped, by the present state."""
+    ReportStall: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ReportStallRequest, _fabric_pb2.ReportStallReply]
+    """For a job's launcher: the job stands still. A second witness against nodes of it that are silent."""
+    DeclareDead: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.DeclareDeadRequest, _fabric_pb2.DeclareDeadReply]
+    """A person says that silent nodes are dead; refused for nodes that speak."""
     Explain: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]
     """Why a node, ring or job is as it is."""
     Plan: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.PlanRequest, _fabric_pb2.PlanReply]
@@ -94,6 +106,18 @@ class FabricServiceAsyncStub(FabricServiceStub):
     """Lift whatever operators laid over nodes; answered once that is on record."""
     Drain: _aio.UnaryUnaryMultiCallable[_fabric_pb2.DrainRequest, _fabric_pb2.DrainReply]  # type: ignore[assignment]
     """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
+    ReleaseQuarantine: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseQuarantineRequest, _fabric_pb2.ReleaseQuarantineReply]  # type: ignore[assignment]
+    """Trust quarantined nodes again: what counted against them is forgotten; answered once that is on record."""
+    Pause: _aio.UnaryUnaryMultiCallable[_fabric_pb2.PauseRequest, _fabric_pb2.Fabric]  # type: ignore[assignment]
+    """Observe, and change nothing until resumed; answered once that is on record."""
+    Resume: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ResumeRequest, _fabric_pb2.Fabric]  # type: ignore[assignment]
+    """End a pause: the present state is looked at afresh."""
+    ResetBreaker: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ResetBreakerRequest, _fabric_pb2.Fabric]  # type: ignore[assignment]
+    """A person has looked: let things move again after the breaker tripped, by the present state."""
+    ReportStall: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ReportStallRequest, _fabric_pb2.ReportStallReply]  # type: ignore[assignment]
+    """For a job's launcher: the job stands still. A second witness against nodes of it that are silent."""
+    DeclareDead: _aio.UnaryUnaryMultiCallable[_fabric_pb2.DeclareDeadRequest, _fabric_pb2.DeclareDeadReply]  # type: ignore[assignment]
+    """A person says that silent nodes are dead; refused for nodes that speak."""
     Explain: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ExplainRequest, _fabric_pb2.ExplainReply]  # type: ignore[assignment]
     """Why a node, ring or job is as it is."""
     Plan: _aio.UnaryUnaryMultiCallable[_fabric_pb2.PlanRequest, _fabric_pb2.PlanReply]  # type: ignore[assignment]
@@ -197,6 +221,54 @@ class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_fabric_pb2.DrainReply, _abc.Awaitable[_fabric_pb2.DrainReply]]:
         """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def ReleaseQuarantine(
+        self,
+        request: _fabric_pb2.ReleaseQuarantineRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.ReleaseQuarantineReply, _abc.Awaitable[_fabric_pb2.ReleaseQuarantineReply]]:
+        """Trust quarantined nodes again: what counted against them is forgotten; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def Pause(
+        self,
+        request: _fabric_pb2.PauseRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.Fabric, _abc.Awaitable[_fabric_pb2.Fabric]]:
+        """Observe, and change nothing until resumed; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def Resume(
+        self,
+        request: _fabric_pb2.ResumeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.Fabric, _abc.Awaitable[_fabric_pb2.Fabric]]:
+        """End a pause: the present state is looked at afresh."""
+
+    @_abc_1.abstractmethod
+    def ResetBreaker(
+        self,
+        request: _fabric_pb2.ResetBreakerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.Fabric, _abc.Awaitable[_fabric_pb2.Fabric]]:
+        """A person has looked: let things move again after the breaker tripped, by the present state."""
+
+    @_abc_1.abstractmethod
+    def ReportStall(
+        self,
+        request: _fabric_pb2.ReportStallRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.ReportStallReply, _abc.Awaitable[_fabric_pb2.ReportStallReply]]:
+        """For a job's launcher: the job stands still. A second witness against nodes of it that are silent."""
+
+    @_abc_1.abstractmethod
+    def DeclareDead(
+        self,
+        request: _fabric_pb2.DeclareDeadRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.DeclareDeadReply, _abc.Awaitable[_fabric_pb2.DeclareDeadReply]]:
+        """A person says that silent nodes are dead; refused for nodes that speak."""
 
     @_abc_1.abstractmethod
     def Explain(

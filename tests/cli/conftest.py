@@ -151,6 +151,32 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
         nodes = [_laid(name, overlay, request.reason) for name in request.nodes]
         return pb.DrainReply(nodes=nodes, rings=self.changes, reasons=self.reasons)
 
+    def ReleaseQuarantine(
+        self, request: pb.ReleaseQuarantineRequest, context: grpc.ServicerContext
+    ) -> pb.ReleaseQuarantineReply:
+        self.note(request, context)
+        return pb.ReleaseQuarantineReply(nodes=[_laid(name, "", "") for name in request.nodes])
+
+    def Pause(self, request: pb.PauseRequest, context: grpc.ServicerContext) -> pb.Fabric:
+        self.note(request, context)
+        return self.fabric
+
+    def Resume(self, request: pb.ResumeRequest, context: grpc.ServicerContext) -> pb.Fabric:
+        self.note(request, context)
+        return self.fabric
+
+    def ResetBreaker(self, request: pb.ResetBreakerRequest, context: grpc.ServicerContext) -> pb.Fabric:
+        self.note(request, context)
+        return self.fabric
+
+    def ReportStall(self, request: pb.ReportStallRequest, context: grpc.ServicerContext) -> pb.ReportStallReply:
+        self.note(request, context)
+        return pb.ReportStallReply(nodes=self.nodes)
+
+    def DeclareDead(self, request: pb.DeclareDeadRequest, context: grpc.ServicerContext) -> pb.DeclareDeadReply:
+        self.note(request, context)
+        return pb.DeclareDeadReply(nodes=[_laid(name, "", "") for name in request.nodes])
+
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainReply:
         self.note(request, context)
         return self.explanation

@@ -190,7 +190,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         found.update(daemon=daemon, log_level=log_level, until_stdin_closes=until_stdin_closes)
 
     stand_in("ringlight.fabric.file", load_fabric=lambda path: ("fabric", path))
-    stand_in("ringlight.controller.settings", load_settings=lambda path: ("settings", path))
+    stand_in("ringlight.controller.configuration_file", load_settings=lambda path: ("settings", path))
     stand_in("ringlight.controller.daemon", run_controller=taking("controller"))
     stand_in("ringlight.agents.daemon", run_agent=taking("agent"))
     stand_in("ringlight.agents.drivers.emulator", emulator_hardware=lambda socket: ("hardware", socket))

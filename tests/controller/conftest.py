@@ -7,7 +7,7 @@ import pytest
 
 from ringlight.controller.engine.effects import FabricEvent, Publish
 from ringlight.controller.engine.events import Restored
-from ringlight.controller.ports import Batch, LoggedEvent, StoreError
+from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError
 
 PATIENCE = 30.0  # seconds no healthy test ever waits for
 
@@ -28,6 +28,7 @@ class MemoryStore:
         self.may_write.set()
         self.attempts = 0
         self.reads = 0
+        self.begun_anew = 0
         self._news = asyncio.Condition()
 
     async def open(self) -> Restored:
@@ -43,6 +44,12 @@ class MemoryStore:
         self.batches.append(batch)
         async with self._news:
             self._news.notify_all()
+
+    async def begin_anew(self) -> str:
+        if isinstance(self.trouble, StoreDamagedError):
+            self.trouble = None
+        self.begun_anew += 1
+        return "the old one"
 
     async def events(self, *, after: int, limit: int, subject: str = "") -> Sequence[LoggedEvent]:
         self.reads += 1

@@ -22,8 +22,8 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Drain, ReleaseJob, Restored, SessionLost, SubmitJob, Tick
-from ringlight.controller.ports import StoreError
+from ringlight.controller.engine.events import Drain, ReleaseJob, Restored, SessionLost, StoreBegunAnew, SubmitJob, Tick
+from ringlight.controller.ports import StoreDamagedError, StoreError
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
 from ringlight.fabric.circuits import Path
@@ -301,6 +301,51 @@ async def test_while_the_store_fails_healing_goes_on_and_nothing_is_lost_or_reor
         "the store cannot be written, going on from memory: disk full",
         "the store can be written again",
     ]
+
+
+async def test_a_store_that_lost_everything_is_written_anew_from_memory(writing, engine, store, told):
+    """The engine is asked for all of it; what waited is written too."""
+    store.trouble = StoreDamagedError("the file was removed", hint="nothing to do")
+    engine.script = [[job("from-memory"), told(2)]]
+    play(writing, job("waiting"))
+    await store.until_written(2)
+    assert store.begun_anew == 1
+    assert sorted(store.jobs()) == ["from-memory", "waiting"]
+    assert engine.heard[-1][0] == StoreBegunAnew("the file was removed", "the old one")
+    assert writing.store_trouble == ""
+
+
+def ready_state(**changes):
+    settings = Settings()
+    return SimpleNamespace(**{"epoch": 3, "deposed": "", "now": 100.0, "settings": settings, "sequence": 0, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"epoch": 0}, "not read yet"),
+        ({"deposed": "a later controller took over"}, "a later controller"),
+        ({"now": 90.0}, "nothing was decided for 10.0 s"),
+    ],
+)
+async def test_pitfall_13_ready_means_that_it_works_not_that_it_listens(runtime, engine, changes, words):
+    engine.state = ready_state(**changes)
+    assert words in runtime.why_not_ready()
+    assert bool(words) == bool(runtime.why_not_ready())
+
+
+async def test_pitfall_13_a_store_that_cannot_be_written_is_not_ready(writing, engine, store, told):
+    engine.state = ready_state()
+    store.refuse()
+    play(writing, told(1))
+    await store.until_tried(2)
+    assert "disk full" in writing.why_not_ready()
+    store.trouble = None
+    await store.until_written(1)
+    play(writing, told(2))
+    await store.until_written(2)
+    assert writing.why_not_ready() == ""
 
 
 async def test_what_comes_during_a_failing_write_stays_behind_what_failed(writing, store, told):

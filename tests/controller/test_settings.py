@@ -2,7 +2,8 @@
 
 import pytest
 
-from ringlight.controller.settings import ChangeSettings, Settings, load_settings
+from ringlight.controller.configuration_file import load_settings
+from ringlight.controller.settings import ChangeSettings, Settings
 from ringlight.fabric.errors import InvalidError
 
 
@@ -62,7 +63,7 @@ store: {events_kept: 100000, generation_block: 1000}
         ("health: {probation: .inf}", ["health.probation", "finite"]),
         ("health: {probation: }", ["health.probation", "number"]),
         ("store: {events_kept: many}", ["store.events_kept", "integer"]),
-        ("heartbeat: 3", ["heartbeat", "dictionary"]),
+        ("heartbeat: 3", ["heartbeat", "section"]),
         ("[]", ["file", "dictionary"]),
         ("false", ["file", "dictionary"]),
         ("just words", ["file", "dictionary"]),
@@ -74,7 +75,7 @@ def test_a_mistake_is_named_with_its_key(load, text, words):
         load(text)
     for word in ("controller.yaml", *words):
         assert word in str(refusal.value)
-    assert "heartbeat, health, change and store" in refusal.value.hint
+    assert "ringlight config show" in refusal.value.hint
 
 
 def test_every_mistake_is_listed_at_once(load):

@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredOverlay, StoredRing
+from ringlight.controller.engine.effects import (
+    FabricEvent,
+    Persist,
+    StoredConduct,
+    StoredHold,
+    StoredJob,
+    StoredOverlay,
+    StoredRing,
+)
 from ringlight.controller.ports import LoggedEvent
 from ringlight.controller.unwritten import Unwritten
 
@@ -22,7 +30,7 @@ def event(sequence):
 
 def stored(records):
     """What a store holds after these records: the rules of the real one, said once more."""
-    jobs, rings, overlays, numbers = {}, {}, {}, (0, 0)
+    jobs, rings, overlays, conduct, hold, numbers = {}, {}, {}, {}, None, (0, 0, 0)
     for record in records:
         for one in record.jobs:
             if one.released:
@@ -32,21 +40,27 @@ def stored(records):
                 jobs[one.name] = one
         rings.update({one.name: one for one in record.rings})
         overlays.update({one.node: one for one in record.overlays})
-        numbers = (max(numbers[0], record.epoch), max(numbers[1], record.reserved))
+        conduct.update({one.node: one for one in record.conduct})
+        hold = record.hold or hold
+        numbers = tuple(map(max, numbers, (record.epoch, record.reserved, record.generation)))
     rings = {name: one for name, one in rings.items() if not one.released}
     overlays = {name: one for name, one in overlays.items() if one.overlay}
-    return jobs, rings, overlays, numbers
+    return jobs, rings, overlays, conduct, hold, numbers
 
 
 jobs = st.builds(job, st.sampled_from("abc"), released=st.booleans(), order=st.integers(1, 9))
 names = st.sampled_from(["a/0", "a/1", "b/0", "c/0"])
 rings = st.builds(ring, names, st.integers(1, 9), st.sampled_from(["ACTIVE", "RELEASED"]))
 overlays = st.builds(StoredOverlay, st.sampled_from(["n1", "n2"]), st.sampled_from(["", "cordoned", "draining"]))
+conduct = st.builds(StoredConduct, st.sampled_from(["n1", "n2"]), st.sampled_from([(), (1.0,), (1.0, 2.0)]))
 records = st.builds(
     Persist,
     st.lists(jobs, max_size=2).map(tuple),
     st.lists(rings, max_size=3).map(tuple),
     st.lists(overlays, max_size=2).map(tuple),
+    st.lists(conduct, max_size=2).map(tuple),
+    st.sampled_from([None, StoredHold("paused"), StoredHold(tripped="many")]),
+    st.integers(0, 3),
     st.integers(0, 3),
     st.integers(0, 3),
 )
@@ -72,7 +86,7 @@ def test_a_job_released_and_submitted_again_leaves_no_ring_of_the_former_one():
     unwritten.keep(Persist(jobs=(job("a", released=True),)))
     unwritten.keep(Persist(jobs=(job("a", order=2),), rings=(ring("a/0"),)))
     old = [Persist(jobs=(job("a"),), rings=(ring("a/0", 7), ring("a/1", 7)))]
-    kept, rings_kept, _, _ = stored([*old, *unwritten.take().persist])
+    kept, rings_kept, *_ = stored([*old, *unwritten.take().persist])
     assert kept == {"a": job("a", order=2)}
     assert rings_kept == {"a/0": ring("a/0")}
 

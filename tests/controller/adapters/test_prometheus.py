@@ -72,7 +72,7 @@ async def test_label_sets_are_closed(shown):
     assert sum(families["ringlight_nodes"].values()) == 8
     assert set(families["ringlight_rings"]) == states
     labels = {label for family in families.values() for _, *pairs in family for label, _ in pairs}
-    assert labels == {"verdict", "state", "node", "version"}
+    assert labels == {"verdict", "state", "node", "version", "overlay", "gate"}
 
 
 async def test_a_node_has_a_series_only_while_it_is_not_healthy(shown):

@@ -5,9 +5,18 @@ from dataclasses import replace
 
 import pytest
 
+from ringlight.controller.adapters.clock import SystemClock
 from ringlight.controller.adapters.sqlite import FILE_NAME, SqliteStore
-from ringlight.controller.engine.effects import FabricEvent, Persist, StoredJob, StoredOverlay, StoredRing
-from ringlight.controller.ports import Batch, LoggedEvent, StoreError
+from ringlight.controller.engine.effects import (
+    FabricEvent,
+    Persist,
+    StoredConduct,
+    StoredHold,
+    StoredJob,
+    StoredOverlay,
+    StoredRing,
+)
+from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError
 
 JOB = StoredJob("train", 2, 16, 1, 0, 1)
 RINGS = tuple(StoredRing(f"train/{i}", "train", ("n0", "n1"), "ACTIVE", "", 3) for i in range(11))
@@ -30,7 +39,7 @@ async def open_store(tmp_path):
 
     async def open_again():
         await close()
-        present.append(SqliteStore(tmp_path, events_kept=100))
+        present.append(SqliteStore(tmp_path, SystemClock(), events_kept=100, block=50))
         return present[0], await present[0].open()
 
     yield open_again
@@ -42,7 +51,7 @@ def crashed_store(tmp_path):
     """A controller that wrote a batch and then died without closing its store."""
 
     async def crash(batch):
-        store = SqliteStore(tmp_path, events_kept=100)
+        store = SqliteStore(tmp_path, SystemClock(), events_kept=100, block=50)
         await store.open()
         await store.write(batch)
         await store._run(store._connection.close)
@@ -124,6 +133,7 @@ async def test_a_store_of_the_first_format_is_brought_up_to_date(tmp_path, open_
     assert restored.jobs == (StoredJob("train", 11, 16, 1, 0, 1),)
     assert restored.rings == (RINGS[0],)
     assert restored.overlays == ()
+    assert (restored.conduct, restored.hold, restored.recorded) == ((), StoredHold(), 2000)
     assert [logged.event.kind for logged in await store.events(after=0, limit=9)] == ["settled"]
     await store.write(Batch([Persist(overlays=(StoredOverlay("n1", "cordoned"),))]))
     _, restored = await open_store()
@@ -135,7 +145,7 @@ async def test_reserved_generations_and_epochs_only_grow(open_store):
     store, _ = await open_store()
     await store.write(Batch([Persist(epoch=9, reserved=5000), Persist(epoch=4, reserved=10)]))
     _, restored = await open_store()
-    assert (restored.epoch, restored.generation) == (10, 5000)
+    assert (restored.epoch, restored.generation, restored.reserved) == (10, 5000, 5050)
 
 
 async def test_the_log_is_read_newest_first_cut_and_told_oldest_first(open_store):
@@ -165,7 +175,7 @@ async def test_the_store_remembers_where_the_log_ended(open_store):
 
 async def test_a_second_controller_on_the_same_store_is_refused(open_store, tmp_path):
     await open_store()
-    other = SqliteStore(tmp_path, events_kept=100)
+    other = SqliteStore(tmp_path, SystemClock(), events_kept=100, block=50)
     with pytest.raises(StoreError, match="locked") as refusal:
         await other.open()
     assert "another controller" in refusal.value.hint
@@ -176,7 +186,7 @@ async def test_a_store_of_a_later_format_is_refused(tmp_path):
     with sqlite3.connect(tmp_path / FILE_NAME) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    store = SqliteStore(tmp_path, events_kept=100)
+    store = SqliteStore(tmp_path, SystemClock(), events_kept=100, block=50)
     with pytest.raises(StoreError, match="format 99"):
         await store.open()
     await store.close()
@@ -184,7 +194,7 @@ async def test_a_store_of_a_later_format_is_refused(tmp_path):
 
 async def test_a_file_that_is_no_database_is_a_clear_error(tmp_path):
     (tmp_path / FILE_NAME).write_text("this is not a database, but long enough to be taken for one" * 20)
-    store = SqliteStore(tmp_path, events_kept=100)
+    store = SqliteStore(tmp_path, SystemClock(), events_kept=100, block=50)
     with pytest.raises(StoreError, match=FILE_NAME):
         await store.open()
     await store.close()
@@ -192,7 +202,7 @@ async def test_a_file_that_is_no_database_is_a_clear_error(tmp_path):
 
 async def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
-    store = SqliteStore(tmp_path / "file" / "state", events_kept=100)
+    store = SqliteStore(tmp_path / "file" / "state", SystemClock(), events_kept=100, block=50)
     with pytest.raises(StoreError) as refusal:
         await store.open()
     assert "state directory" in refusal.value.hint
@@ -235,8 +245,131 @@ async def test_a_commit_that_fails_leaves_no_transaction_open(open_store):
 async def test_after_a_crash_no_sequence_number_is_given_twice(tmp_path, crashed_store):
     """Watchers may have seen numbers above the last one on file."""
     await crashed_store(Batch(events=events(1, 7)))
-    store = SqliteStore(tmp_path, events_kept=100)
+    store = SqliteStore(tmp_path, SystemClock(), events_kept=100, block=50)
     restored = await store.open()
     assert restored.sequence > 7 + 1000
     assert restored.epoch == 2
     await store.close()
+
+
+# What the second release added, word for word.
+FORMAT_2 = (
+    FORMAT_1.replace("PRAGMA user_version = 1;", "")
+    + """
+CREATE TABLE overlays (node TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO overlays VALUES ('n1', '{"node": "n1", "overlay": "cordoned", "reason": "fan", "leaving": "",
+    "forced": false}');
+PRAGMA user_version = 2;
+"""
+)
+
+
+async def test_a_store_of_the_second_format_is_brought_up_to_date(tmp_path, open_store):
+    connection = sqlite3.connect(tmp_path / FILE_NAME)
+    connection.executescript(FORMAT_2)
+    connection.close()
+    _, restored = await open_store()
+    assert restored.overlays == (StoredOverlay("n1", "cordoned", "fan"),)
+    assert (restored.epoch, restored.recorded, restored.rings) == (5, 2000, (RINGS[0],))
+
+
+async def test_conduct_and_holds_come_back_until_nothing_is_left_of_them(open_store):
+    store, _ = await open_store()
+    bad = StoredConduct("n1", (1.5, 2.5), (1.5,), failing=True, quarantine="failed 3 times in 7 days")
+    hold = StoredHold(paused="firmware", tripped=None)
+    await store.write(Batch([Persist(conduct=(bad, StoredConduct("n2", (3.0,))), hold=hold, generation=41)]))
+    store, restored = await open_store()
+    assert restored.conduct == (bad, StoredConduct("n2", (3.0,)))
+    assert (restored.hold, restored.recorded) == (hold, 41)
+    await store.write(Batch([Persist(conduct=(StoredConduct("n1"),), hold=StoredHold())]))
+    _, restored = await open_store()
+    assert restored.conduct == (StoredConduct("n2", (3.0,)),)
+    assert restored.hold == StoredHold()
+
+
+async def test_the_end_of_maintenance_comes_back(open_store):
+    store, _ = await open_store()
+    laid = StoredOverlay("n1", "maintenance", "psu", until=1_700_000_000.5)
+    await store.write(Batch([Persist(overlays=(laid,))]))
+    _, restored = await open_store()
+    assert restored.overlays == (laid,)
+
+
+async def test_a_term_has_generations_of_its_own_before_anything_was_written(open_store):
+    _, first = await open_store()
+    _, second = await open_store()
+    assert first.generation < first.reserved <= second.generation < second.reserved
+
+
+async def test_a_file_that_was_taken_away_is_noticed_and_begun_anew(open_store, tmp_path):
+    store, _ = await open_store()
+    (tmp_path / FILE_NAME).unlink()
+    with pytest.raises(StoreDamagedError, match="removed or replaced"):
+        await store.write(Batch([Persist(jobs=(JOB,))]))
+    assert await store.begin_anew() == ""
+    await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS, epoch=7, reserved=900)]))
+    _, restored = await open_store()
+    assert (restored.jobs, restored.rings) == ((JOB,), RINGS)
+    assert (restored.epoch, restored.generation) == (8, 900)
+
+
+async def test_a_file_that_is_damaged_while_it_is_open_is_kept_aside(open_store, tmp_path):
+    store, _ = await open_store()
+    await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS)], events(1, 500)))
+    await store._run(lambda: store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+    await store._run(lambda: store._connection.execute("PRAGMA cache_size = 1").fetchall())
+    with (tmp_path / FILE_NAME).open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 200_000)
+    with pytest.raises(StoreDamagedError):
+        await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS)], events(1, 500)))
+    kept = await store.begin_anew()
+    assert kept == str(tmp_path / f"{FILE_NAME}.damaged-1")
+    await store.write(Batch([Persist(jobs=(JOB,))]))
+    _, restored = await open_store()
+    assert restored.jobs == (JOB,)
+
+
+PRIMARY_CODES = range(1, 27)  # SQLITE_ERROR to SQLITE_NOTADB
+
+
+class Failing:
+    """A connection of which one statement fails with one error code."""
+
+    def __init__(self, connection, number, code):
+        self.real, self.left, self.code = connection, number, code
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+    def execute(self, *arguments):
+        return self._run(self.real.execute, *arguments)
+
+    def executemany(self, *arguments):
+        return self._run(self.real.executemany, *arguments)
+
+    def _run(self, call, *arguments):
+        self.left -= 1
+        if self.left == 0:
+            error = sqlite3.OperationalError(f"error {self.code}")
+            error.sqlite_errorcode = self.code
+            raise error
+        return call(*arguments)
+
+
+@pytest.mark.parametrize("code", PRIMARY_CODES)
+async def test_pitfall_16_every_store_error_code_at_every_statement_loses_nothing(open_store, code):
+    """Whatever fails, and wherever: it is a StoreError with a hint, nothing is written, and the same batch is next."""
+    store, _ = await open_store()
+    real = store._connection
+    batch = Batch([Persist(jobs=(JOB,), rings=RINGS[:2], hold=StoredHold("p"))], events(1, 3))
+    for statement in range(1, 9):
+        store._connection = Failing(real, statement, code)
+        with pytest.raises(StoreError) as caught:
+            await store.write(batch)
+        assert caught.value.hint
+        assert not real.in_transaction
+    store._connection = real
+    await store.write(batch)
+    _, restored = await open_store()
+    assert (restored.jobs, restored.rings, restored.hold) == ((JOB,), RINGS[:2], StoredHold("p"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ringlight.controller.engine.assessment import kill_hop
 from ringlight.controller.engine.events import Restored, Tick
-from ringlight.controller.engine.sessions import open_fault
+from ringlight.controller.engine.faults import open_fault
 from ringlight.controller.engine.state import JobState, RingState
 from ringlight.controller.engine.what_if import WhatIf, what_if
 from ringlight.emulator.faults import FaultKind
@@ -55,7 +55,7 @@ def happen(world, failed, dark):
     state = world.engine.state
     for name in failed:
         node = state.node(name)
-        open_fault(state, node, Fault("f", "gpu0", FaultClass.FATAL, "xid-79"))
+        open_fault(state, node, Fault("f", "gpu0", FaultClass.FATAL, "gpu-lost"), world.now)
         state.dirty_nodes.add(node.position)
     for name in dark:
         hop = state.wiring.hop(*_key(state, name))

@@ -1,0 +1,162 @@
+"""What is in the store's SQLite file: its format, step by step, and how records go in and come out.
+
+The format has a version. A file of an earlier one is brought up to date when it is opened; one of a later format is
+refused instead of guessed at. Steps that were released never change.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from ringlight.controller.engine.effects import (
+    FabricEvent,
+    Persist,
+    StoredConduct,
+    StoredHold,
+    StoredJob,
+    StoredOverlay,
+    StoredRing,
+)
+from ringlight.controller.engine.events import Restored
+from ringlight.controller.ports import LoggedEvent, StoreError
+
+LOST_EVENTS = 10_000  # numbers left out after a crash: those above the last on file may have been told to watchers
+
+# What brings a file from each format to the next; a new file takes all of it.
+STEPS = (
+    """
+CREATE TABLE term (epoch INTEGER NOT NULL, reserved INTEGER NOT NULL, closed INTEGER NOT NULL);
+INSERT INTO term VALUES (0, 0, 1);
+CREATE TABLE jobs (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE rings (name TEXT PRIMARY KEY, job TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX rings_by_job ON rings (job);
+CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, text TEXT NOT NULL,
+    data TEXT NOT NULL
+);
+CREATE INDEX events_by_subject ON events (subject, sequence);
+""",
+    """
+CREATE TABLE overlays (node TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+""",
+    """
+CREATE TABLE conduct (node TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+ALTER TABLE term ADD COLUMN recorded INTEGER NOT NULL DEFAULT 0;
+UPDATE term SET recorded = reserved;
+ALTER TABLE term ADD COLUMN hold TEXT NOT NULL DEFAULT '{}';
+""",
+)
+FORMAT = len(STEPS)
+
+
+def bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
+    """Bring a file to the present format.
+
+    Raises:
+        StoreError: it is of a later one.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if not 0 <= version <= FORMAT:
+        raise StoreError(
+            f"{path} has format {version}, this release knows formats up to {FORMAT}",
+            hint="run the release that wrote it, or move the file away: valid rings keep their light either way",
+        )
+    for step in STEPS[version:]:
+        for statement in step.split(";"):
+            connection.execute(statement)
+    if version < FORMAT:
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def begin_term(connection: sqlite3.Connection, block: int, wall: float) -> Restored:
+    """Take the next epoch and the next block of generations, and read what is remembered."""
+    epoch, reserved, closed, recorded, hold = connection.execute(
+        "SELECT epoch, reserved, closed, recorded, hold FROM term"
+    ).fetchone()
+    (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
+    connection.execute("UPDATE term SET epoch = ?, reserved = ?, closed = 0", (epoch + 1, reserved + block))
+    jobs = [StoredJob(**json.loads(record)) for (record,) in connection.execute("SELECT record FROM jobs")]
+    rings = [json.loads(record) for (record,) in connection.execute("SELECT record FROM rings")]
+    laid = connection.execute("SELECT record FROM overlays ORDER BY node")
+    conduct = [json.loads(record) for (record,) in connection.execute("SELECT record FROM conduct ORDER BY node")]
+    return Restored(
+        epoch=epoch + 1,
+        generation=reserved,
+        sequence=sequence if closed else sequence + LOST_EVENTS,
+        jobs=tuple(jobs),
+        rings=tuple(sorted((StoredRing(**{**ring, "chain": tuple(ring["chain"])}) for ring in rings), key=_rank)),
+        overlays=tuple(StoredOverlay(**json.loads(record)) for (record,) in laid),
+        conduct=tuple(
+            StoredConduct(**{**of_node, "failures": tuple(of_node["failures"]), "flaps": tuple(of_node["flaps"])})
+            for of_node in conduct
+        ),
+        hold=StoredHold(**json.loads(hold)),
+        reserved=reserved + block,
+        recorded=recorded,
+        wall=wall,
+    )
+
+
+def _rank(ring: StoredRing) -> tuple[str, int]:
+    return ring.job, int(ring.name.rpartition("/")[2])
+
+
+def put_records(connection: sqlite3.Connection, persist: Persist) -> None:
+    """Put records over former ones of the same names, and forget those of what is over."""
+    for job in persist.jobs:
+        if job.released:
+            connection.execute("DELETE FROM jobs WHERE name = ?", (job.name,))
+            connection.execute("DELETE FROM rings WHERE job = ?", (job.name,))
+        else:
+            connection.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?)", (job.name, json.dumps(asdict(job))))
+    for ring in persist.rings:
+        if ring.released:
+            connection.execute("DELETE FROM rings WHERE name = ?", (ring.name,))
+        else:
+            record = json.dumps(asdict(ring))
+            connection.execute("INSERT OR REPLACE INTO rings VALUES (?, ?, ?)", (ring.name, ring.job, record))
+    for overlay in persist.overlays:
+        _put_node(connection, "overlays", overlay, forget=not overlay.overlay)
+    for of_node in persist.conduct:
+        _put_node(connection, "conduct", of_node, forget=of_node.spotless)
+    if persist.hold is not None:
+        connection.execute("UPDATE term SET hold = ?", (json.dumps(asdict(persist.hold)),))
+    connection.execute(
+        "UPDATE term SET epoch = max(epoch, ?), reserved = max(reserved, ?), recorded = max(recorded, ?)",
+        (persist.epoch, persist.reserved, persist.generation),
+    )
+
+
+def _put_node(
+    connection: sqlite3.Connection, table: str, record: StoredOverlay | StoredConduct, *, forget: bool
+) -> None:
+    if forget:
+        connection.execute(f"DELETE FROM {table} WHERE node = ?", (record.node,))  # noqa: S608 - one of our tables
+    else:
+        text = json.dumps(asdict(record))
+        connection.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (record.node, text))  # noqa: S608 - as above
+
+
+def put_events(connection: sqlite3.Connection, events: Iterable[LoggedEvent]) -> None:
+    """Put events into the log."""
+    rows = [_row(logged.event, logged.time) for logged in events]
+    connection.executemany("INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def _row(event: FabricEvent, time: float) -> tuple[int, float, str, str, str, str]:
+    return event.sequence, time, event.kind, event.subject, event.text, json.dumps(dict(event.data))
+
+
+def read_events(connection: sqlite3.Connection, after: int, limit: int, subject: str) -> list[LoggedEvent]:
+    """The newest events above a number, oldest first."""
+    query = "SELECT sequence, time, kind, subject, text, data FROM events WHERE sequence > ?"
+    arguments: list[int | str] = [after]
+    if subject:
+        query += " AND subject = ?"
+        arguments.append(subject)
+    rows = connection.execute(f"{query} ORDER BY sequence DESC LIMIT ?", (*arguments, limit)).fetchall()
+    return [
+        LoggedEvent(FabricEvent(sequence, kind, of, text, json.loads(data)), time)
+        for sequence, time, kind, of, text, data in reversed(rows)
+    ]

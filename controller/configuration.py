@@ -1,0 +1,124 @@
+"""The controller's configuration as a person sees it.
+
+Every setting with its unit, its default and the reason for it; and what is wrong with a file, mistake by mistake, with
+what would be right. Read from the settings' own definitions, so that nothing here has to be kept up to date.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from ringlight.controller.settings import Settings
+
+_DEFAULTS = Settings()
+_SCHEMA: dict[str, Any] = TypeAdapter(Settings).json_schema()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting.
+
+    Attributes:
+        key: ``section.name``.
+        unit: of its value; empty when it has none.
+        reason: what it is, and why its default is what it is.
+        limits: what values are allowed, in words.
+    """
+
+    key: str
+    value: Any
+    default: Any
+    unit: str
+    reason: str
+    limits: str
+
+
+def settings_of(settings: Settings) -> tuple[Setting, ...]:
+    """Every setting, in the order of the file."""
+    return tuple(
+        _setting(f"{section}.{name}", schema, _value(settings, section, name), _value(_DEFAULTS, section, name))
+        for section, name, schema in _leaves()
+    )
+
+
+def _value(settings: Settings, section: str, name: str) -> Any:
+    return _plain(getattr(getattr(settings, section), name))
+
+
+def _leaves() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for section, reference in _SCHEMA["properties"].items():
+        for name, schema in _resolved(reference)["properties"].items():
+            yield section, name, schema
+
+
+def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = schema.get("$ref", "")
+    resolved: Mapping[str, Any] = _SCHEMA["$defs"][reference.rpartition("/")[2]] if reference else schema
+    return resolved
+
+
+def _setting(key: str, schema: Mapping[str, Any], value: Any, default: Any) -> Setting:
+    reason = " ".join(schema.get("description", "").split())
+    return Setting(key, value, default, schema.get("unit", ""), reason, _limits(schema))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _limits(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    bounds = (
+        ("exclusiveMinimum", "more than"),
+        ("minimum", "at least"),
+        ("maximum", "at most"),
+        ("exclusiveMaximum", "less than"),
+    )
+    words = [f"{word} {schema[bound]:g}" for bound, word in bounds if bound in schema]
+    kind = {"integer": "a whole number", "number": "a number", "array": "a list", "object": "a table"}
+    return ", ".join([kind.get(schema.get("type", ""), "a value"), *words])
+
+
+def as_document(settings: Settings) -> dict[str, Any]:
+    """The settings in the form of a configuration file."""
+    document: dict[str, Any] = {}
+    for setting in settings_of(settings):
+        section, _, name = setting.key.partition(".")
+        document.setdefault(section, {})[name] = setting.value
+    return document
+
+
+def mistakes(error: ValidationError) -> list[str]:
+    """Every mistake of a file on a line of its own: where, what, and what would be right."""
+    return [_mistake(problem) for problem in error.errors(include_url=False)]
+
+
+def _mistake(problem: Mapping[str, Any]) -> str:
+    location = [str(part) for part in problem["loc"]]
+    key = ".".join(location) or "file"
+    if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        return f"{key}: there is no such key{_meant(location)}"
+    if problem["type"] == "dataclass_type" and len(location) == 1:
+        return f"{key}: is a section: write its keys below it, indented"
+    text = str(problem["msg"]).removeprefix("Value error, ")
+    known = _leaf(location)
+    return f"{key}: {text}" + (f" (allowed is {_limits(known)})" if known is not None else "")
+
+
+def _meant(location: Sequence[str]) -> str:
+    if len(location) == 1:
+        near, kind = list(_SCHEMA["properties"]), "sections"
+    else:
+        near, kind = [name for section, name, _ in _leaves() if section == location[0]], "keys of this section"
+    close = difflib.get_close_matches(location[-1], near, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; {kind} are {', '.join(near)}"
+
+
+def _leaf(location: Sequence[str]) -> Mapping[str, Any] | None:
+    return next((schema for section, name, schema in _leaves() if [section, name] == list(location[:2])), None)

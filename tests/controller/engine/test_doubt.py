@@ -1,0 +1,150 @@
+"""When the controller doubts itself, silence moves nothing; what is said is acted on all the same."""
+
+import pytest
+
+from ringlight.controller.engine.events import Tick
+from ringlight.controller.engine.state import RingState
+from ringlight.emulator.faults import FaultKind
+
+HOUR = 3_600.0
+
+
+def silence_with_darkness(world, ring="train/0"):
+    """A node of a ring loses its power: its agent falls silent, and its neighbours lose its light."""
+    victim = world.chain(ring)[1]
+    world.fail(FaultKind.POWER_OFF, victim)
+    return victim
+
+
+def test_the_gate_is_shut_at_a_start_and_opens_when_everybody_was_heard(world):
+    assert world.shut() == {}
+    world.silent.add("n15")
+    world.restart()
+    assert "started a moment ago" in world.shut()["silence"]
+    world.silent.clear()
+    world.dial("n15")
+    assert world.shut() == {}
+
+
+def test_or_when_the_grace_period_is_over(world):
+    world.silent.add("n15")
+    world.restart()
+    world.advance(9.5)
+    assert "silence" in world.shut()
+    world.advance(1)
+    assert world.shut() == {}
+
+
+@pytest.mark.parametrize("seconds", [2.5, 30.0, HOUR])
+def test_a_stall_is_noticed_before_anything_is_concluded(world, seconds):
+    """Silence and darkness come together while the controller stands still: it waits until it is prompt again."""
+    world.advance(5)
+    victim = silence_with_darkness(world)
+    world.stall(seconds)
+    world.handle(Tick())
+    assert "stood still" in world.shut()["silence"]
+    assert world.verdict(victim) != "FAILED"
+    world.advance(3)
+    assert world.shut() == {}
+    world.advance(6)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")
+    world.assert_light_is_plan()
+
+
+def test_a_stall_takes_nobody_for_dead_who_is_not(world):
+    before = {name: world.chain(name) for name in ("train/0", "train/1")}
+    world.commands.clear()
+    for _ in range(5):
+        world.advance(2)
+        world.stall(60)
+        world.advance(0.1)
+    world.advance(20)
+    assert {name: world.chain(name) for name in before} == before
+    assert not world.commands
+    assert {node.verdict.value for node in world.engine.state.nodes} == {"HEALTHY"}
+
+
+def test_answers_that_came_during_a_stall_are_not_missed(world):
+    """A command's time limit passes while the controller stands still: its answer is there, and unread."""
+    world.deaf = {node.name for node in world.spec.nodes} - set(world.chain("train/0"))  # the spare among them
+    world.commands.clear()
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[0])
+    told = [command for command in world.commands if command.node in world.deaf]
+    assert told
+    chain = world.chain("train/0")
+    world.stall(5)
+    world.handle(Tick())
+    assert "no-answer" not in world.kinds()
+    world.deaf = set()
+    for command in told:
+        world.answer(command)
+    world.advance(3)
+    assert world.chain("train/0") == chain
+    assert world.ring("train/0").state is RingState.ACTIVE
+
+
+def test_a_clock_that_goes_back_decides_nothing(world):
+    world.advance(10)
+    now = world.now
+    world.now -= 7
+    world.handle(Tick())
+    assert "went back" in world.shut()["silence"]
+    world.now = now
+    world.advance(10)
+    assert world.shut() == {}
+    assert {node.verdict.value for node in world.engine.state.nodes} == {"HEALTHY"}
+
+
+def test_when_most_fall_silent_it_is_us_who_are_deaf(world):
+    """Even if light goes at the same time; and afterwards silence is counted anew."""
+    world.advance(5)
+    world.commands.clear()
+    victim = silence_with_darkness(world)
+    for node in world.spec.nodes[:9]:
+        if node.name != victim and node.name in world.sessions:
+            world.hang_up(node.name)
+    world.advance(60)
+    assert "known nodes speak" in world.shut()["silence"]
+    assert not world.commands
+    for node in world.spec.nodes:
+        if node.name in world.silent and node.name != victim:
+            world.silent.discard(node.name)
+            world.dial(node.name)
+    world.advance(4)
+    assert world.shut() == {}
+    assert world.verdict(victim) != "FAILED"
+    world.advance(3)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")
+
+
+def test_what_is_said_is_acted_on_even_while_the_gate_is_shut(world):
+    world.advance(5)
+    keep = set(world.chain("train/0")) | {"n8", "n9"}
+    for node in world.spec.nodes:
+        if node.name not in keep:
+            world.hang_up(node.name)
+    world.advance(10)
+    assert "silence" in world.shut()
+    victim = world.chain("train/0")[1]
+    world.fail(FaultKind.GPU_LOST, victim)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")
+
+
+def test_nodes_that_are_gone_for_good_are_not_missed(world):
+    """Deaths one after another are judged one after another, however many there were before."""
+    for name in [node.name for node in world.spec.nodes][5:13]:
+        world.fail(FaultKind.POWER_OFF, name)
+        world.advance(400)
+    assert world.shut() == {} or "breaker" not in world.shut()
+
+
+def test_a_node_under_maintenance_is_not_missed(make_world):
+    world = make_world(nodes=8).start()
+    world.maintenance(*(f"n{number}" for number in range(2, 7)), seconds=600)
+    for number in range(2, 7):
+        world.hang_up(f"n{number}")
+    world.advance(20)
+    assert world.shut() == {}
