@@ -24,7 +24,7 @@ from ringlight.fabric.rings import chain_tables
 
 def adopt_what_is_lit(state: State, now: float) -> None:
     """Take over every ring of light that no ring of ours accounts for; let go of light that makes no ring."""
-    state.strange_light = False
+    state.strange_light = state.light_waits = False
     standing = {position for ring in state.rings.values() if _is_lit(state, ring) for position in ring.chain}
     others = [
         node.position
@@ -34,17 +34,22 @@ def adopt_what_is_lit(state: State, now: float) -> None:
     for piece in pieces(state, others):
         if piece.chain is not None:
             _adopt(state, piece.chain, now)
-        elif not piece.unknown:
+        elif piece.unknown:
+            state.light_waits = True
+        else:
             _disown(state, piece, now)
 
 
 def _adopt(state: State, chain: Chain, now: float) -> None:
     nodes = [state.nodes[position] for position in chain]
     ring = _lost_ring(state, chain)
-    of_the_past = ring is None and not any(node.is_unrecorded for node in nodes)  # what is over, by our records
+    of_the_past = ring is None and not any(node.is_foreign for node in nodes)  # what is over, by our records
     if of_the_past or any(node.leaving for node in nodes):
         return
     in_the_way = _in_the_way(state, chain) - {ring.name if ring else ""}
+    if any(not node.adopted for name in in_the_way for node in state.chain_nodes(state.rings[name])):
+        state.light_waits = True
+        return
     if any(_is_lit(state, state.rings[name]) for name in in_the_way):
         names = " ".join(node.name for node in nodes)
         state.tell("drift", nodes[0].name, f"the chain {names} is lit and lies across another ring; left so")

@@ -27,11 +27,11 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
     node.observed = answer.circuits or node.observed
     note_light(state, node, answer.light, now)
     if answer.code is ApplyCode.REVERTED:
-        node.unconfirmed = False
+        node.unconfirmed = node.unconfirmed and answer.transaction != node.transaction
         state.agenda.put(("park", node.name), now)
         state.tell("reverted", node.name, f"returned to its former circuits: {answer.transaction} was not confirmed")
-    if answer.generation != node.generation:
-        return
+    if answer.generation != node.generation or answer.epoch != node.sent_epoch:
+        return  # to a command that was replaced, or to one of another controller
     state.owing.discard(node.position)
     if answer.code is ApplyCode.STALE_EPOCH and answer.highest_epoch > state.epoch:
         depose(state, answer.highest_epoch, f"the agent of {node.name}")

@@ -78,8 +78,8 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     """Take over what the hardware says."""
     node = state.node(hello.node)
     if not node.adopted:
-        node.is_foreign = not 0 < hello.applied_generation <= state.restored_generation
-        node.is_unrecorded = node.is_foreign or hello.applied_generation > state.recorded_generation
+        node.is_foreign = not 0 < hello.applied_generation <= state.recorded_generation
+        state.strange_light |= state.light_waits
     rebooted = node.hardware_boot not in ("", hello.hardware_boot)
     node.session = session
     node.adopted = True
