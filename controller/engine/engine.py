@@ -15,6 +15,7 @@ from ringlight.controller.engine.adoption import adopt_what_is_lit
 from ringlight.controller.engine.assessment import (
     assess_hops,
     assess_node,
+    breakage,
     damage,
     is_usable,
     note_light,
@@ -309,10 +310,11 @@ class Engine:
         state = self.state
         for name in names:
             ring = state.rings[name]
-            if ring.chain and ring.state is not RingState.BROKEN:
+            broken = breakage(state, ring)
+            if broken and ring.chain and ring.state is not RingState.BROKEN:
                 state.enter(ring, RingState.BROKEN)
                 ring.deadline = None
-                ring.cause = damage(state, ring)
+                ring.cause = broken
                 state.tell("ring-broken", name, f"{ring.cause}; left so: {why}")
 
     def _jobs_to_plan(self, damaged_jobs: set[str]) -> list[JobRecord]:
