@@ -8,6 +8,8 @@ What our records say is over is never adopted: it is the rest of a change. Light
 part of it were heard, serves nobody, and is let go. Nothing is commanded by any of this.
 """
 
+from itertools import count
+
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.observed import Piece, pieces
 from ringlight.controller.engine.state import (
@@ -72,18 +74,24 @@ def _lost_ring(state: State, chain: Chain) -> RingRecord | None:
     """The ring of ours that a chain is most likely; None when there is none that it could be.
 
     It has this length, is not where it should be, and has most nodes in common; one that was being changed when the
-    controller stopped may have none. Else it is one that waits for a place.
+    controller stopped may have none. Else it is one that waits for a place, or one that nothing is left of where it
+    should be.
     """
     tp = len(chain) * state.wiring.spec.gpus
     members = set(chain)
-    astray, waiting = [], []
+    astray, waiting, gone = [], [], []
     for job in sorted(state.jobs.values(), key=lambda job: job.precedence):
         for ring in job.rings if job.tp == tp else ():
             if not ring.chain:
                 waiting.append(ring)
-            elif (members & set(ring.chain) or not ring.established) and _is_astray(state, ring):
+            elif not _is_astray(state, ring):
+                continue
+            elif members & set(ring.chain) or not ring.established:
                 astray.append(ring)
-    return max(astray, key=lambda ring: len(members & set(ring.chain)), default=waiting[0] if waiting else None)
+            elif not any(node.in_place for node in state.chain_nodes(ring)):
+                gone.append(ring)
+    others = iter([*waiting, *gone])
+    return max(astray, key=lambda ring: len(members & set(ring.chain)), default=next(others, None))
 
 
 def _in_the_way(state: State, chain: Chain) -> set[str]:
@@ -100,9 +108,12 @@ def _is_lit(state: State, ring: RingRecord) -> bool:
 
 
 def _is_astray(state: State, ring: RingRecord) -> bool:
-    """Every node of a ring was heard, they are not as it needs them, and we have not begun to change that."""
-    heard = all(node.adopted and not node.was_told for node in state.chain_nodes(ring))
-    return heard and not _is_lit(state, ring)
+    """A node of a ring was heard and is not as it needs it, and we have not begun to change that.
+
+    Others may not be heard for long: the node for whose sake it moved, above all.
+    """
+    nodes = list(state.chain_nodes(ring))
+    return any(node.adopted and not node.in_place for node in nodes) and not any(node.was_told for node in nodes)
 
 
 def _evict(state: State, ring: RingRecord, now: float) -> None:
@@ -128,20 +139,30 @@ def _give_up(state: State, ring: RingRecord, now: float) -> None:
 
 
 def _new_ring(state: State, chain: Chain) -> RingRecord:
-    tp = len(chain) * state.wiring.spec.gpus
-    name = f"adopted-{tp}"
-    job = state.jobs.get(name)
-    if job is None:
-        order = max((job.order for job in state.jobs.values()), default=0) + 1
-        job = JobRecord(name, 0, tp, 1, priority=0, order=order, pinned=True, settled_once=True)
-        state.jobs[name] = job
-        text = f"rings of {tp} GPUs that were lit and that no record of ours knows; pinned; release it when it is over"
-        state.tell("job-adopted", name, text)
-    ring = RingRecord(f"{name}/{len(job.rings)}", name)
-    job.rings.append(ring)
+    job = _job_of_adopted(state, len(chain) * state.wiring.spec.gpus)
+    free = next(rank for rank in count() if f"{job.name}/{rank}" not in state.rings)
+    ring = RingRecord(f"{job.name}/{free}", job.name)
+    job.rings = sorted([*job.rings, ring], key=lambda ring: int(ring.name.rpartition("/")[2]))
     job.rings_wanted = len(job.rings)
     state.rings[ring.name] = ring
     return ring
+
+
+def _job_of_adopted(state: State, tp: int) -> JobRecord:
+    """The job to which adopted rings of a size belong; never one that somebody submitted under its name."""
+    name = f"adopted-{tp}"
+    for number in count(2):
+        job = state.jobs.get(name)
+        if job is None:
+            break
+        if job.pinned and job.tp == tp:
+            return job
+        name = f"adopted-{tp}-{number}"
+    order = max((job.order for job in state.jobs.values()), default=0) + 1
+    job = state.jobs[name] = JobRecord(name, 0, tp, 1, priority=0, order=order, pinned=True, settled_once=True)
+    text = f"rings of {tp} GPUs that were lit and that no record of ours knows; pinned; release it when it is over"
+    state.tell("job-adopted", name, text)
+    return job
 
 
 def _take_over(state: State, ring: RingRecord, chain: Chain, now: float) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ringlight.controller.engine.conduct import note_conduct, trusted_again_at
 from ringlight.controller.engine.faults import open_incident
+from ringlight.controller.engine.hold import why_held
 from ringlight.controller.engine.speech import silence, speech
 from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, RingState, State
 from ringlight.controller.engine.witnesses import ask_probe, testimony
@@ -30,7 +31,8 @@ def note_speech(state: State, node: NodeRecord, now: float) -> Speech:
     spoken = speech(state, node, now)
     state.speaking.discard(node.position)
     state.quiet.discard(node.position)
-    missed = node.verdict is not Verdict.FAILED and node.overlay is not Overlay.MAINTENANCE
+    away = node.overlay is Overlay.MAINTENANCE or (node.overlay is Overlay.CORDONED and not node.ring)
+    missed = node.verdict is not Verdict.FAILED and not away
     if missed and (node.adopted or node.ring):
         (state.speaking if spoken is Speech.SPEAKS else state.quiet).add(node.position)
     return spoken
@@ -71,7 +73,7 @@ def _evidence(state: State, node: NodeRecord, spoken: Speech, now: float) -> Evi
         faults=node.faults,
         light=light,
         failed_on=node.judgement.grounds if node.verdict is Verdict.FAILED else frozenset(),
-        witness="" if spoken is Speech.SPEAKS else testimony(state, node, now, light),
+        witness="" if spoken is Speech.SPEAKS else testimony(state, node, now),
         overdue=bool(limit and node.ring) and silence(state, node, now) >= limit,
         probation=_why_probation(state, node, now),
     )
@@ -161,10 +163,12 @@ def assess_hops(state: State, ring: RingRecord, now: float) -> None:
         return
     for hop in ring.hops:
         low, high = state.nodes[hop.low.position], state.nodes[hop.high.position]
-        if Verdict.FAILED in (low.verdict, high.verdict) or hop.key in state.dead_hops:
-            continue
-        if not (_selects(low, hop) and _selects(high, hop)):
+        if Verdict.FAILED in (low.verdict, high.verdict) or not (_selects(low, hop) and _selects(high, hop)):
             continue  # no wonder that it is dark
+        if hop.key in state.dead_hops:
+            if why_held(state):
+                _take_back(state, hop)
+            continue
         ends = _end(state, hop, low, now), _end(state, hop, high, now)
         verdict = judge_hop(
             *ends, now, settle=state.settings.health.light_settle, heartbeat=state.settings.heartbeat.interval
@@ -204,6 +208,13 @@ def kill_hop(state: State, hop: Hop, why: str, now: float) -> None:
     name = state.wiring.hop_name(hop.key)
     state.agenda.put(("hop", name), now + state.settings.health.dead_hop_retest)
     state.tell("hop-dead", name, why)
+
+
+def _take_back(state: State, hop: Hop) -> None:
+    """Nothing was done about a dead hop, since nothing may move: it is dead no more if both its ends see light."""
+    if all(state.nodes[port.position].light.get((port.bundle, port.path), False) for port in (hop.low, hop.high)):
+        state.revive(hop.key)
+        state.tell("hop-lit", state.wiring.hop_name(hop.key), "light is back at both ends")
 
 
 def damage(state: State, ring: RingRecord) -> str:

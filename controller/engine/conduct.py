@@ -1,7 +1,8 @@
 """What counts against a node: its failures and flaps, and quarantine when they are too many.
 
-One episode counts once, however many faults it is made of and however often the controller restarts meanwhile. What
-happens during maintenance counts for nothing.
+One episode counts once, however many faults it is made of and however often the controller restarts meanwhile: it is
+over when the node speaks and is not FAILED, and not by its silence. What happens during maintenance counts for nothing,
+even if it outlasts it.
 """
 
 from collections.abc import Sequence
@@ -15,23 +16,26 @@ from ringlight.controller.health.flapping import still_counting, suppressed_unti
 from ringlight.controller.health.verdicts import Verdict
 
 _MOST_TIMES = 32  # of a node, newest: more than any rule looks at
+_SILENT = (Verdict.SUSPECT, Verdict.UNKNOWN, Verdict.UNREACHABLE)
 
 
 def note_conduct(state: State, node: NodeRecord, former: Verdict, now: float) -> None:
     """A node's verdict changed: count what that says of it."""
-    if node.overlay is Overlay.MAINTENANCE or node.verdict in (Verdict.SUSPECT, Verdict.UNKNOWN):
+    if node.verdict in _SILENT:
         return
     failed = node.verdict is Verdict.FAILED
-    if failed and not node.failing:
-        node.failures = _counted(node.failures, state.settings.flap.faults_window, now)
-        note_failure(state, node, now)
+    newly_failed = failed and not node.failing
     degraded = node.verdict is Verdict.DEGRADED and former in (Verdict.HEALTHY, Verdict.PROBATION)
-    if degraded or (failed and not node.failing):
-        node.flaps = _counted(node.flaps, state.settings.flap.flaps_window, now)
-    elif failed is node.failing:
+    counts = (newly_failed or degraded) and node.overlay is not Overlay.MAINTENANCE
+    if not counts and failed is node.failing:
         return
     node.failing = failed
-    _quarantine(state, node, now)
+    if counts and failed:
+        node.failures = _counted(node.failures, state.settings.flap.faults_window, now)
+        note_failure(state, node, now)
+    if counts:
+        node.flaps = _counted(node.flaps, state.settings.flap.flaps_window, now)
+        _quarantine(state, node, now)
     _keep(state, node)
 
 
@@ -71,10 +75,16 @@ def restore_conduct(state: State, stored: StoredConduct) -> None:
     if not state.wiring.has_node(stored.node):
         return  # it is in the fabric file no more
     node = state.node(stored.node)
+    # The breaker goes on counting: a controller that restarts again and again must not act without end.
+    since = state.started_at - state.settings.breaker.window
+    when_failed = (when - state.wall_offset for when in stored.failures)
+    state.new_failures.extend((when, node.position) for when in when_failed if since < when <= state.started_at)
     node.failures = [min(when - state.wall_offset, state.started_at) for when in stored.failures]
     node.flaps = [min(when - state.wall_offset, state.started_at) for when in stored.flaps]
     node.failing = stored.failing
     node.quarantine = stored.quarantine
+    # When it was well again is not on record: not before it failed last, and not before now if it was failing still.
+    node.well_since = state.started_at if node.failing else max((*node.failures, *node.flaps), default=None)
 
 
 def _keep(state: State, node: NodeRecord) -> None:

@@ -30,10 +30,11 @@ def keep_pulse(state: State, now: float) -> None:
 
 
 def _stall(state: State, now: float, what: str) -> None:
+    if not state.stalled:  # a clock that stays behind would be told with every event
+        state.tell("stalled", state.wiring.spec.name, f"{what}; silence is not judged for a moment")
     state.stalled = what
     state.stalled_until = now + _PROMPT_AGAIN * state.settings.heartbeat.interval
     state.agenda.put(("pulse", ""), state.stalled_until)
-    state.tell("stalled", state.wiring.spec.name, f"{what}; silence is not judged for a moment")
     for name in sorted(state.in_flight):
         ring = state.rings[name]
         if ring.deadline is not None:

@@ -186,19 +186,22 @@ class Engine:
         state = self.state
         if node.answered < node.generation:
             return
+        waits = not node.ring and node.observed != node.desired  # to be brought back to loopback anyhow
         if beat.digest == digest(node.desired):
+            node.drift = 0
             if node.findings:
                 close_findings(state, node, now)
                 state.dirty_nodes.add(node.position)
-        elif node.ring and beat.applied_generation >= node.generation and beat.digest != node.drift:
+        elif not waits and beat.applied_generation >= node.generation and beat.digest != node.drift:
             node.drift = beat.digest
             repair = state.settings.change.drift == "repair"
             what_next = "brought back" if repair else "left so, by the drift policy, while its light is on"
-            text = f"selects something else than its ring needs, and no command said so; {what_next}"
+            text = f"selects something else than is wanted of it, and no command said so; {what_next}"
             state.tell("drift", node.name, text)
             if repair:
                 node.observed = table_of(beat.digest, state.wiring.bundles)
                 state.dirty_nodes.add(node.position)
+                state.agenda.put(("park", node.name), now)  # if it is idle
 
     def _take_topic(self, kind: str, name: str, change: Change, now: float) -> None:
         """Look again at something that was waited for."""
@@ -356,11 +359,14 @@ class Engine:
             apply_plan(state, job, plan, change, now)
 
     def _knows_enough(self, job: JobRecord) -> bool:
-        """Whether a job may be healed while agents still dial in: a node of it FAILED, and the others have spoken."""
+        """Whether a job may be healed while agents still dial in: a node of it FAILED, and the others are in place.
+
+        If they are not, the ring may be elsewhere by now: see `adoption`.
+        """
         state = self.state
         nodes = [node for ring in job.rings if damage(state, ring) for node in state.chain_nodes(ring)]
         failed = [node for node in nodes if node.verdict is Verdict.FAILED]
-        return bool(failed) and all(node.adopted or node in failed for node in nodes)
+        return bool(failed) and all(node.in_place or node in failed for node in nodes)
 
     def _dated(self, command: SendCircuits, change: Change) -> SendCircuits:
         """A command with the term it belongs to, and with time to confirm that suits the size of the change."""

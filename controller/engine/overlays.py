@@ -2,7 +2,8 @@
 
 A cordoned node is given to no ring; the ring that it is in stays, and goes on using it when it is laid anew. A
 draining node is on its way out of its ring (see `drain`), and is cordoned or in maintenance when it is out.
-Maintenance ends by itself; every other overlay is lifted by an operator. The store keeps them.
+Maintenance ends by itself, unless the node is cordoned meanwhile; every other overlay is lifted by an operator. The
+store keeps them.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ from collections.abc import Sequence
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import Cordon, Uncordon
 from ringlight.controller.engine.state import NodeRecord, Overlay, State, stored_overlay
-from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.errors import InvalidError
 
 
@@ -27,13 +27,19 @@ def named_nodes(state: State, names: Sequence[str]) -> list[NodeRecord]:
 
 
 def cordon(state: State, request: Cordon) -> None:
-    """Keep nodes out of every ring that does not have them already. One that is being drained goes on being drained."""
+    """Keep nodes out of every ring that does not have them already, until they are uncordoned.
+
+    One that is being drained goes on being drained, and maintenance that is under way does not end by itself any more.
+    """
     for node in named_nodes(state, request.nodes):
         reason = request.reason or node.overlay_reason
         if node.overlay is None:
             state.cover(node, Overlay.CORDONED)
             ring = f"; {node.ring} keeps it" if node.ring else ""
             state.tell("node-cordoned", node.name, f"{reason or 'by an operator'}{ring}")
+        elif node.maintenance_until is not None:
+            node.maintenance_until = None
+            state.tell("node-cordoned", node.name, f"{reason or 'by an operator'}; its maintenance has no end any more")
         elif reason == node.overlay_reason:
             continue
         node.overlay_reason = reason
@@ -60,7 +66,7 @@ def end_drain(state: State, node: NodeRecord) -> None:
         state.tell("node-drained", node.name, "is in no ring; cordoned until it is uncordoned")
         return
     _settle(state, node, Overlay.MAINTENANCE, node.overlay_reason, until)
-    state.agenda.put(("maintenance", node.name), until)
+    state.agenda.put(("maintenance", node.name), max(state.now, until))  # what is long overdue looks like a stall
     state.tell("node-maintenance", node.name, f"is in no ring; in maintenance for {max(0.0, until - state.now):.0f} s")
 
 
@@ -71,7 +77,6 @@ def end_maintenance(state: State, node: NodeRecord, now: float) -> None:
     if now < node.maintenance_until:  # it was prolonged
         state.agenda.put(("maintenance", node.name), node.maintenance_until)
         return
-    node.failing = node.verdict is Verdict.FAILED
     _settle(state, node, None, "")
     state.tell("node-uncordoned", node.name, "its maintenance is over")
 

@@ -10,7 +10,7 @@ from ringlight.controller.engine.events import DeclareDead, ProbeAnswered, Repor
 from ringlight.controller.engine.overlays import named_nodes
 from ringlight.controller.engine.speech import speech
 from ringlight.controller.engine.state import NodeRecord, State
-from ringlight.controller.health.verdicts import NeighbourLight, Speech, Verdict
+from ringlight.controller.health.verdicts import Speech, Verdict
 from ringlight.fabric.errors import ErrorCode, RinglightError
 
 _SILENT = (Verdict.UNREACHABLE, Verdict.UNKNOWN)
@@ -51,10 +51,15 @@ def declare_dead(state: State, request: DeclareDead, now: float) -> None:
 
 
 def take_probe(state: State, answer: ProbeAnswered, now: float) -> None:
-    """The site's own witness answered. One that does not know says nothing, and one that says `up` clears nobody."""
+    """The site's own witness answered. One that does not know says nothing, and one that says `up` clears nobody.
+
+    What was asked before the node spoke, or by a former controller, is out of date.
+    """
     if not state.wiring.has_node(answer.node):
         return
     node = state.node(answer.node)
+    if node.probed_at is None:
+        return
     told = {True: "up", False: "down", None: "not known"}[answer.up]
     state.tell("probe", node.name, f"the site's probe says: {told}" + (f" ({answer.text})" if answer.text else ""))
     if answer.up is False and speech(state, node, now) is not Speech.SPEAKS:
@@ -67,20 +72,20 @@ def _testify(state: State, node: NodeRecord, words: str) -> None:
     state.tell("witness", node.name, words)
 
 
-def testimony(state: State, node: NodeRecord, now: float, light: NeighbourLight) -> str:
+def testimony(state: State, node: NodeRecord, now: float) -> str:
     """Who says that a silent node is dead; empty when nobody does.
 
-    A launcher is believed only about a node that is silent alone: when its neighbours are silent too, the job may
-    stand still for the same reason as they are not heard.
+    A launcher is believed only about a node that is silent alone: when a neighbour in its ring is silent too, the job
+    may stand still for the same reason as they are not heard.
     """
     if node.witness:
         return node.witness
     ring = state.rings.get(node.ring)
-    alone = light in (NeighbourLight.PRESENT, NeighbourLight.NONE_EXPECTED)
-    silent = speech(state, node, now) is Speech.SILENT
-    if alone and silent and ring is not None and now < state.jobs[ring.job].stalled_until:
-        return f"the launcher of {ring.job} says that the job stands still"
-    return ""
+    if ring is None or now >= state.jobs[ring.job].stalled_until or speech(state, node, now) is not Speech.SILENT:
+        return ""
+    near = (hop.far(node.position) for hop in ring.hops if node.position in (hop.low.position, hop.high.position))
+    alone = all(speech(state, state.nodes[port.position], now) is Speech.SPEAKS for port in near)
+    return f"the launcher of {ring.job} says that the job stands still" if alone else ""
 
 
 def ask_probe(state: State, node: NodeRecord, now: float) -> None:

@@ -19,7 +19,7 @@ class Situation:
         stalled: why its own sense of time is not to be trusted at present; or empty.
         speaking: nodes that were heard lately.
         known: nodes that should be heard: those that dialled in before, and those in rings. Nodes that failed already,
-            and those that somebody works on, are not missed.
+            and those that somebody works on or took out of use, are not missed.
     """
 
     starting: bool
