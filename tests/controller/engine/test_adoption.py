@@ -194,3 +194,41 @@ def test_an_empty_fabric_adopts_nothing(make_world):
     world.advance(30)
     assert world.engine.state.jobs == {}
     assert "ring-adopted" not in world.kinds()
+
+
+def test_a_ring_that_was_led_around_a_fault_before_that_was_on_record_is_not_lit_twice(world):
+    """The controller died when its commands had left: the new place is lit, and the old one still is."""
+    chain = world.chain("train/0")
+    world.cordon("n4", "n9", "n15", "n14")  # so that the ring moves as a whole
+    world.deaf = set(chain)
+    records = list(world.persisted)
+    world.fail(FaultKind.GPU_LOST, chain[1])
+    moved = world.chain("train/0")
+    assert not set(moved) & set(chain)
+    world.deaf = set()
+    world.persisted = records
+    world.restart()
+    world.advance(30)
+    assert sorted(world.engine.state.jobs) == ["train"]
+    assert world.chain("train/0") == moved
+    assert {world.plant.table(world.wiring.position(name)) for name in chain} == {world.wiring.loopback}
+    world.assert_light_is_plan()
+
+
+def test_what_agents_will_undo_is_not_adopted(world):
+    """A planned change that was never on record: lit and whole, and its agents wait for a confirmation."""
+    chain = world.chain("train/0")
+    world.cordon("n4", "n9", "n15", "n14")
+    records = list(world.persisted)
+    world.deaf = set(chain)
+    world.drain(chain[1])
+    moved = world.chain("train/0")
+    world.deaf = set()
+    world.persisted = records
+    world.unconfirmed = dict.fromkeys(moved, "g2")
+    world.commands.clear()
+    world.restart()
+    world.advance(5)
+    assert sorted(world.engine.state.jobs) == ["train"]
+    assert world.chain("train/0") == chain
+    assert not world.commands
