@@ -49,10 +49,11 @@ from ringlight.controller.engine.events import (
     Restored,
     SessionLost,
     StoreBegunAnew,
+    StoreTaken,
     Tick,
 )
 from ringlight.controller.engine.faults import close_fault, open_fault, rule_again
-from ringlight.controller.engine.hold import why_held
+from ringlight.controller.engine.hold import depose, why_held
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.overlays import end_maintenance
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
@@ -131,13 +132,15 @@ class Engine:
             self.state.tell("settled", self.state.wiring.spec.name, f"at rest in generation {self.state.generation}")
         self._settled = settled
 
-    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901 - one case an event
+    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901, PLR0912 - one case an event
         state = self.state
         match event:
             case Restored():
                 restore(state, event, now)
             case StoreBegunAnew():
                 keep_everything(state, event)
+            case StoreTaken():
+                depose(state, event.reason)
             case AgentHello():
                 welcome(state, event, change, now)
             case SessionLost():

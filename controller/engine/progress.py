@@ -34,7 +34,7 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
         return  # to a command that was replaced, or to one of another controller
     state.owing.discard(node.position)
     if answer.code is ApplyCode.STALE_EPOCH and answer.highest_epoch > state.epoch:
-        depose(state, answer.highest_epoch, f"the agent of {node.name}")
+        depose(state, f"the agent of {node.name} has obeyed epoch {answer.highest_epoch}")
     if answer.code in _REFUSALS:
         node.unanswered = True
         state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")

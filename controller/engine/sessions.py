@@ -51,7 +51,7 @@ def _refuse_if_deposed(state: State, hello: AgentHello) -> None:
         UnavailableError: the agent should dial again, and find that other one.
     """
     if hello.highest_epoch > state.epoch and state.has_commanded:
-        depose(state, hello.highest_epoch, f"agent {hello.agent}")
+        depose(state, f"agent {hello.agent} has obeyed epoch {hello.highest_epoch}")
     if state.deposed:
         raise UnavailableError(
             f"this controller is not in charge any more: {state.deposed}",
