@@ -22,7 +22,16 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Drain, ReleaseJob, Restored, SessionLost, StoreBegunAnew, SubmitJob, Tick
+from ringlight.controller.engine.events import (
+    Drain,
+    ReleaseJob,
+    Restored,
+    SessionLost,
+    StoreBegunAnew,
+    StoreTaken,
+    SubmitJob,
+    Tick,
+)
 from ringlight.controller.ports import StoreDamagedError, StoreError, StoreTakenError
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
