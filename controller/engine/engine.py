@@ -222,6 +222,7 @@ class Engine:
                 state.dirty_rings.update(ring.name for ring in state.jobs[name].rings)
                 state.capacity_grew = True  # whatever was put off is looked at again
             case "hop" if state.revive(state.wiring.parse_hop(name)):
+                state.untested.add(state.wiring.parse_hop(name))
                 state.tell("hop-retest", name, "may be tried again")
                 state.capacity_grew = True
             case "park":

@@ -123,6 +123,7 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
     began = ring.broken_at
     state.enter(ring, RingState.ACTIVE)
     ring.established = True
+    state.untested.difference_update(hop.key for hop in ring.hops)
     ring.deadline = None
     ring.broken_at = None
     commit(state, ring)
