@@ -9,7 +9,9 @@ from ringlight.controller.engine.commitment import commit, confirm_idle
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import Applied
 from ringlight.controller.engine.hold import depose, note_failure
+from ringlight.controller.engine.speech import speech
 from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_ring
+from ringlight.controller.health.verdicts import Speech
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.outcomes import WRONG, ApplyCode, BundleCode
 from ringlight.fabric.wiring import Hop
@@ -156,4 +158,7 @@ def time_out(state: State, ring: RingRecord, now: float) -> None:
                 state.tell("no-answer", node.name, f"no answer to generation {node.generation} in time")
     elif ring.state is RingState.VERIFYING:
         for hop in dark_hops(state, ring):
-            kill_hop(state, hop, "both ends select it, but no light arrived", now)
+            if all(speech(state, state.nodes[port.position], now) is Speech.SPEAKS for port in (hop.low, hop.high)):
+                kill_hop(state, hop, "both ends select it, but no light arrived", now)
+            else:  # an end that is not heard may see light by now: its silence is judged elsewhere
+                ring.deadline = now + state.settings.change.light_timeout + ring.allowance
