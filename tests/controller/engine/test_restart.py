@@ -123,3 +123,21 @@ def test_a_fault_found_while_agents_still_dial_in_is_healed_at_once_if_its_spare
     world.settle()
     assert world.chain("train/0") == ["n0", "n2", "n3", "n4"]
     assert world.ring("train/0").state is RingState.ACTIVE
+
+
+def test_whom_the_former_controller_told_owes_the_next_one_no_answer(world):
+    """It did as told, and is not heard any more: its silence says nothing of it (I7)."""
+    world.deaf = {node.name for node in world.spec.nodes} - set(world.chain("train/0"))
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1])
+    (name,) = set(world.chain("train/0")) & world.deaf
+    told = [command for command in world.commands if command.node == name][-1]
+    for bundle, path in enumerate(told.table):
+        world.plant.select(world.wiring.position(name), bundle, path)
+    chain = world.chain("train/0")
+    world.hang_up(name)
+    world.deaf = set()
+    world.restart()
+    world.advance(60)
+    assert world.verdict(name) == "UNREACHABLE"
+    assert world.chain("train/0") == chain
+    assert not world.commands
