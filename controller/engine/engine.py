@@ -154,7 +154,7 @@ class Engine:
                     state.dirty_nodes.add(node.position)
                     self._take_report(node, event, now)
             case ProbeAnswered():
-                take_probe(state, event, now)
+                take_probe(state, event)
             case Tick():
                 pass
             case _:

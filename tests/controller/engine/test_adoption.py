@@ -58,9 +58,11 @@ def test_whatever_was_lit_is_adopted(make_spec, k, closed, jobs, broken):
 def test_adopted_rings_are_on_record_and_heal(world):
     lose_store(world)
     world.advance(30)
+    adopted = world.kinds().count("ring-adopted")
     world.restart()
     world.advance(30)
     assert sorted(world.engine.state.jobs) == ["adopted-16"]
+    assert world.kinds().count("ring-adopted") == adopted == 2
     ring = next(iter(world.engine.state.rings.values()))
     victim = world.chain(ring.name)[1]
     world.fail(FaultKind.GPU_LOST, victim)
@@ -295,7 +297,7 @@ def test_however_old_the_store_is_what_is_lit_stays_and_is_not_even_commanded(ma
     for step in steps:
         take(world, broken, step)
         copies.append(list(world.persisted))
-    world.advance(12)
+    world.advance(30)  # what is dark is known to be
     before = chains(world)
     world.persisted = copies[max(0, len(steps) - age)]
     world.restart()
@@ -389,3 +391,22 @@ def test_a_chain_that_is_not_all_there_is_no_ring(make_world, missing):
     world.advance(60)
     assert world.engine.state.jobs == {}
     assert {world.plant.table(position) for position in range(8)} == {world.wiring.loopback}
+
+
+def test_light_that_comes_to_be_known_late_is_not_taken_for_a_ring_that_is_being_laid(make_world):
+    """Only one that nobody has begun to change can be elsewhere."""
+    world = make_world(nodes=24)
+    strangers = (20, 21, 22, 23)
+    light_up(world, strangers)
+    world.silent = {f"n{position}" for position in strangers}
+    world.start()
+    world.advance(15)
+    world.deaf = {node.name for node in world.spec.nodes}
+    world.submit(rings=1, tp=16)
+    chain = world.chain("train/0")
+    world.silent.clear()
+    for position in strangers:
+        world.dial(f"n{position}")
+    assert world.ring("train/0").state is RingState.SWITCHING
+    assert world.chain("train/0") == chain
+    assert world.chain("adopted-16/0") == [f"n{position}" for position in strangers]

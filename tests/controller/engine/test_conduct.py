@@ -49,8 +49,9 @@ def test_a_node_that_failed_twice_in_a_moment_is_trusted_only_when_the_penalty_w
 
 def test_three_failures_quarantine_a_node_until_a_person_releases_it(world):
     fail_and_mend(world, "n15", times=3)
+    fail_and_mend(world, "n15")
     assert quarantined(world) == {"n15": "failed 3 times in 7 days"}
-    assert "node-quarantined" in world.kinds()
+    assert world.kinds().count("node-quarantined") == 1
     sleep(world, 4_000)
     assert world.verdict("n15") == "HEALTHY"
     assert not world.engine.state.node("n15").usable
@@ -299,3 +300,16 @@ def hello(world, node):
     world.dial(node)
     world.handle = handle
     return said[0].nodes[0]
+
+
+def test_a_node_that_was_mended_while_nobody_looked_waits_out_its_probation(make_world):
+    world = make_world(probation=100.0).start()
+    fault = world.fail(FaultKind.GPU_LOST, "n15")
+    world.plant.repair(fault)
+    world.now += 3_600
+    world._next_beat = world.now
+    world.restart()
+    world.advance(90)
+    assert world.verdict("n15") == "PROBATION"
+    world.advance(20)
+    assert world.verdict("n15") == "HEALTHY"

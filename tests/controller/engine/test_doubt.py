@@ -227,3 +227,47 @@ def test_while_in_doubt_a_person_is_believed(world, kind):
     assert victim in world.chain("train/0")
     world.declare_dead(victim)
     assert world.verdict(victim) == "FAILED"
+
+
+def test_an_idle_node_that_was_told_something_before_a_stall_gets_its_time_anew(world):
+    """Its answer may be there, and unread."""
+    port = world.wiring.ports(15)[0]
+    world.plant.select(15, port.bundle, port.path)
+    world.deaf = {"n15"}
+    world.hang_up("n15")
+    world.silent.clear()
+    world.dial("n15")
+    assert "n15" in world.commanded()
+    (command,) = [command for command in world.commands if command.node == "n15"]
+    world.stall(30)
+    world.handle(Tick())
+    assert not world.engine.state.node("n15").unanswered
+    world.deaf = set()
+    world.answer(command)
+    world.advance(20)
+    assert not world.engine.state.node("n15").unanswered
+    assert not world.engine.state.new_failures
+
+
+def test_a_stall_shows_although_nothing_but_the_pulse_is_due(make_world):
+    """Nobody has dialled in, and nothing is waited for."""
+    world = make_world(nodes=4)
+    world.silent = {node.name for node in world.spec.nodes}
+    world.start()
+    world.advance(60)
+    world.stall(2.5)
+    world.handle(Tick())
+    assert "stood still" in world.shut()["silence"]
+
+
+def test_who_was_not_heard_since_the_start_has_a_confirm_time_from_when_the_gate_opens(world):
+    victim = world.chain("train/0")[1]
+    world.fail(FaultKind.POWER_OFF, victim)
+    world.restart()
+    world.advance(14)
+    assert world.shut() == {}
+    assert world.verdict(victim) == "UNKNOWN"
+    assert victim in world.chain("train/0")
+    world.advance(3)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")

@@ -334,3 +334,41 @@ def test_one_that_was_succeeded_neither_confirms_nor_goes_on(world):
     assert not world.confirms
     assert world.submit("again", rings=1, tp=4).error.code is ErrorCode.REFUSED
     assert world.reset_breaker().error is not None
+
+
+def test_after_a_reset_as_many_may_fail_as_before(world):
+    """What a person has looked at is not held against the fabric again."""
+    trip(world)
+    world.reset_breaker()
+    world.advance(1)
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1])
+    assert world.shut() == {}
+
+
+def test_a_node_in_maintenance_that_does_not_answer_counts_for_nothing(world):
+    """Somebody works on it: it comes up with fibres selected, and hears nobody."""
+    world.maintenance("n15", seconds=600)
+    port = world.wiring.ports(15)[0]
+    world.plant.select(15, port.bundle, port.path)
+    world.deaf = {"n15"}
+    world.hang_up("n15")
+    world.silent.clear()
+    world.dial("n15")
+    world.advance(25)
+    assert world.engine.state.node("n15").unanswered
+    assert not world.engine.state.new_failures
+
+
+def test_the_same_pause_again_is_told_once_and_another_reason_replaces_it(world):
+    for reason in ("firmware", "firmware", "cabling"):
+        assert world.pause(reason).error is None
+    assert world.kinds().count("paused") == 2
+    assert world.shut() == {"pause": "cabling"}
+
+
+def test_nodes_that_do_not_answer_count_towards_the_breaker(world):
+    """Each repair that nobody carries out would take more spares."""
+    world.deaf = {node.name for node in world.spec.nodes} - set(world.chain("train/0"))
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[0])
+    world.advance(30)
+    assert "breaker" in world.shut()

@@ -221,3 +221,30 @@ def test_time_that_was_spent_in_doubt_is_not_overdue(make_world):
     assert world.verdict(victim) == "UNREACHABLE"
     world.advance(20)
     assert world.verdict(victim) == "FAILED"
+
+
+def test_nor_if_the_neighbour_fell_silent_a_little_later(world):
+    chain = world.chain("train/0")
+    world.report_stall("train")
+    world.hang_up(chain[1])
+    world.advance(1.5)
+    world.hang_up(chain[2])
+    world.advance(10)
+    assert world.chain("train/0") == chain
+
+
+def test_a_launcher_is_not_believed_before_silence_is_confirmed(world):
+    victim = world.chain("train/0")[1]
+    world.report_stall("train")
+    fall_silent(world, victim, 4)
+    assert world.verdict(victim) == "SUSPECT"
+    world.advance(2)
+    assert world.verdict(victim) == "FAILED"
+
+
+def test_long_silence_of_a_node_that_serves_nobody_is_no_failure(make_world):
+    """It has no ring that could be lost."""
+    world = make_world(health=HealthSettings(unreachable_bypass_after=60.0)).start()
+    fall_silent(world, "n15", 200)
+    assert world.verdict("n15") == "UNREACHABLE"
+    assert not world.engine.state.new_failures
