@@ -70,19 +70,22 @@ class Store(Protocol):
         """
 
     async def write(self, batch: Batch) -> None:
-        """Write a batch as one transaction; durable when this returns.
+        """Write a batch as one transaction; durable when this returns. An empty one proves that it could be written.
 
         Raises:
             StoreError: nothing of the batch was written.
-            StoreDamagedError: nor ever will be.
+            StoreDamagedError: nor ever will be, until `begin_anew`.
             StoreTakenError: nor may it be.
         """
 
-    async def begin_anew(self) -> str:
-        """Put what is damaged aside and begin an empty store; returns where it is kept, if anything is left of it.
+    async def begin_anew(self, everything: Batch) -> str:
+        """Put a store that holds everything in the place of one that is damaged; all or nothing, whoever dies when.
+
+        Returns:
+            Where the damaged one is kept; empty when there is nothing left of it.
 
         Raises:
-            StoreError: that is not possible now.
+            StoreError: that is not possible now; it may be asked again.
         """
 
     async def events(self, *, after: int, limit: int, subject: str = "") -> Sequence[LoggedEvent]:

@@ -6,6 +6,7 @@ transaction; while it cannot write, everything else goes on from memory.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,9 +29,11 @@ from ringlight.controller.engine.effects import (
 )
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import Event, OperatorRequest, StoreBegunAnew, StoreTaken, Tick
+from ringlight.controller.engine.records import everything
 from ringlight.controller.feed import EventFeed
 from ringlight.controller.ports import (
     AgentLink,
+    Batch,
     Clock,
     LoggedEvent,
     Store,
@@ -46,6 +49,7 @@ _log = logging.getLogger(__name__)
 
 _UNWRITTEN_EVENTS = 10_000  # more than these are dropped, oldest first, while the store cannot write
 _STORE_RETRY = 1.0  # seconds between attempts to write to a store that failed
+_STORE_CHECK = 10.0  # seconds with nothing to write after which it is tried whether it could be written
 
 _LOUD = {
     "invariant-violation": logging.ERROR,
@@ -216,11 +220,18 @@ class Runtime:
             self.feed(Tick())
 
     async def write_forever(self) -> None:
-        """Write records and events as they come. Runs until cancelled; owned by the daemon."""
+        """Write records and events as they come. Runs until cancelled; owned by the daemon.
+
+        When nothing comes it tries the store all the same: a disk that fails in a quiet night must be told of then, and
+        not with the fault that would have to be recorded.
+        """
         while True:
-            await self._something_to_write.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_STORE_CHECK):
+                    await self._something_to_write.wait()
+            even_nothing = not self._something_to_write.is_set() or bool(self.store_trouble)
             self._something_to_write.clear()
-            if not await self._write_once():
+            if not await self._write_once(even_nothing=even_nothing):
                 await asyncio.sleep(_STORE_RETRY)
                 self._something_to_write.set()
 
@@ -231,19 +242,14 @@ class Runtime:
         if not await self._write_once():
             _log.error("stopped with records or events that the store never took")
 
-    async def _write_once(self) -> bool:
+    async def _write_once(self, *, even_nothing: bool = False) -> bool:
         """Write everything that waits; False when the store refused, and it all waits on."""
         batch = self._unwritten.take()
         answers, self._answers_due = self._answers_due, []
         trouble: StoreError | None = None
         try:
-            if batch:
-                await self.store.write(batch)
-        except StoreDamagedError as error:
-            trouble = error
-            self._unwritten.give_back(batch)
-            if await self._begin_anew(error):
-                answers, self._answers_due = [], answers + self._answers_due  # on record with the next write
+            if batch or even_nothing:
+                await self._write(batch)
         except StoreTakenError as error:
             trouble = error
             self._unwritten.give_back(batch)
@@ -261,15 +267,21 @@ class Runtime:
             self._give(answer, self._unrecorded(trouble) if trouble else None)
         return trouble is None
 
-    async def _begin_anew(self, damage: StoreDamagedError) -> bool:
-        """What the store held is lost, but not to us: have a new one hold it. False when that is not possible now."""
+    async def _write(self, batch: Batch) -> None:
         try:
-            kept_as = await self.store.begin_anew()
+            await self.store.write(batch)
+        except StoreDamagedError as damage:
+            await self._begin_anew(damage)
+            await self.store.write(batch)
+
+    async def _begin_anew(self, damage: StoreDamagedError) -> None:
+        """What the store held is lost, but not to us: have a new one hold it, and the log as far as it is in memory."""
+        events, _ = self.feed_of_events.recent(0)
+        try:
+            kept_as = await self.store.begin_anew(Batch([everything(self.engine.state)], events))
         except StoreError as error:
-            _log.error("no new store can be begun: %s", error)
-            return False
+            raise StoreError(f"{damage}, and no new one can be begun: {error}", hint=error.hint) from error
         self.feed(StoreBegunAnew(str(damage), kept_as))
-        return True
 
     def _note_trouble(self, trouble: StoreError | None) -> None:
         if trouble is not None and not self.store_trouble:

@@ -8,6 +8,9 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from ringlight.controller.engine.effects import (
     FabricEvent,
@@ -19,8 +22,10 @@ from ringlight.controller.engine.effects import (
     StoredRing,
 )
 from ringlight.controller.engine.events import Restored
-from ringlight.controller.ports import LoggedEvent, StoreError
+from ringlight.controller.engine.state import Overlay
+from ringlight.controller.ports import LoggedEvent, StoreDamagedError, StoreError
 
+DAMAGED_HINT = "put a copy in its place, or move it away: rings that are lit are adopted, and keep their light"
 LOST_EVENTS = 10_000  # numbers left out after a crash: those above the last on file may have been told to watchers
 
 # What brings a file from each format to the next; a new file takes all of it.
@@ -49,6 +54,10 @@ ALTER TABLE term ADD COLUMN hold TEXT NOT NULL DEFAULT '{}';
 )
 FORMAT = len(STEPS)
 
+_R = TypeVar("_R")
+_JOB, _RING = TypeAdapter(StoredJob), TypeAdapter(StoredRing)
+_OVERLAY, _CONDUCT, _HOLD = TypeAdapter(StoredOverlay), TypeAdapter(StoredConduct), TypeAdapter(StoredHold)
+
 
 def bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
     """Bring a file to the present format.
@@ -69,37 +78,71 @@ def bring_up_to_date(connection: sqlite3.Connection, path: str) -> None:
         connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def begin_term(connection: sqlite3.Connection, block: int, wall: float) -> Restored:
-    """Take the next epoch and the next block of generations, and read what is remembered."""
-    epoch, reserved, closed, recorded, hold = connection.execute(
-        "SELECT epoch, reserved, closed, recorded, hold FROM term"
-    ).fetchone()
+def begin_term(connection: sqlite3.Connection, path: str, block: int, wall: float) -> Restored:
+    """Take the next epoch and the next block of generations, and read what is remembered.
+
+    Raises:
+        StoreDamagedError: a record is not what we wrote.
+    """
+    try:
+        return _begin_term(connection, block, wall)
+    except _Unreadable as error:
+        raise StoreDamagedError(f"{path}: {error}", hint=DAMAGED_HINT) from error
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+        raise StoreDamagedError(f"{path}: {error}", hint=DAMAGED_HINT) from error  # it has not the tables we made
+
+
+def _begin_term(connection: sqlite3.Connection, block: int, wall: float) -> Restored:
+    terms = connection.execute("SELECT epoch, reserved, closed, recorded, hold FROM term").fetchall()
+    if len(terms) != 1:
+        raise _Unreadable(f"it has {len(terms)} terms")
+    ((epoch, reserved, closed, recorded, hold),) = terms
     (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
     connection.execute("UPDATE term SET epoch = ?, reserved = ?, closed = 0", (epoch + 1, reserved + block))
-    jobs = [StoredJob(**json.loads(record)) for (record,) in connection.execute("SELECT record FROM jobs")]
-    rings = [json.loads(record) for (record,) in connection.execute("SELECT record FROM rings")]
-    laid = connection.execute("SELECT record FROM overlays ORDER BY node")
-    conduct = [json.loads(record) for (record,) in connection.execute("SELECT record FROM conduct ORDER BY node")]
     return Restored(
         epoch=epoch + 1,
         generation=reserved,
         sequence=sequence if closed else sequence + LOST_EVENTS,
-        jobs=tuple(jobs),
-        rings=tuple(sorted((StoredRing(**{**ring, "chain": tuple(ring["chain"])}) for ring in rings), key=_rank)),
-        overlays=tuple(StoredOverlay(**json.loads(record)) for (record,) in laid),
-        conduct=tuple(
-            StoredConduct(**{**of_node, "failures": tuple(of_node["failures"]), "flaps": tuple(of_node["flaps"])})
-            for of_node in conduct
-        ),
-        hold=StoredHold(**json.loads(hold)),
+        jobs=tuple(_records(connection, "jobs", _JOB)),
+        rings=tuple(sorted(_records(connection, "rings", _RING), key=_rank)),
+        overlays=tuple(_checked(overlay) for overlay in _records(connection, "overlays", _OVERLAY)),
+        conduct=tuple(_records(connection, "conduct", _CONDUCT)),
+        hold=_record(_HOLD, "what is held", hold),
         reserved=reserved + block,
         recorded=recorded,
         wall=wall,
     )
 
 
+class _Unreadable(Exception):  # noqa: N818 - names what a record is
+    """A record is not what we wrote."""
+
+
+def _records(connection: sqlite3.Connection, table: str, kind: TypeAdapter[_R]) -> list[_R]:
+    rows = connection.execute(f"SELECT * FROM {table} ORDER BY 1")  # noqa: S608 - one of our tables
+    return [_record(kind, f"{table} of {row[0]!r}", row[-1]) for row in rows]
+
+
+def _record(kind: TypeAdapter[_R], name: str, text: str) -> _R:
+    try:
+        return kind.validate_json(text)
+    except ValidationError as error:
+        raise _Unreadable(f"the record {name} is unreadable: {error.errors(include_url=False)[0]['msg']}") from error
+
+
+def _checked(overlay: StoredOverlay) -> StoredOverlay:
+    if overlay.overlay not in set(Overlay):
+        raise _Unreadable(f"what lies over {overlay.node} is unknown: {overlay.overlay!r}")
+    return overlay
+
+
 def _rank(ring: StoredRing) -> tuple[str, int]:
-    return ring.job, int(ring.name.rpartition("/")[2])
+    rank = ring.name.rpartition("/")[2]
+    if not (rank.isascii() and rank.isdecimal()):
+        raise _Unreadable(f"ring {ring.name!r} has no rank")
+    return ring.job, int(rank)
 
 
 def put_records(connection: sqlite3.Connection, persist: Persist) -> None:

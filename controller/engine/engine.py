@@ -58,7 +58,7 @@ from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.overlays import end_maintenance
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
 from ringlight.controller.engine.proposals import offer, pause, plan_job, put_back, take_up
-from ringlight.controller.engine.records import keep_everything
+from ringlight.controller.engine.records import tell_begun_anew
 from ringlight.controller.engine.repair import Change, apply_plan
 from ringlight.controller.engine.requests import carry_out
 from ringlight.controller.engine.restore import restore
@@ -138,7 +138,7 @@ class Engine:
             case Restored():
                 restore(state, event, now)
             case StoreBegunAnew():
-                keep_everything(state, event)
+                tell_begun_anew(state, event)
             case StoreTaken():
                 depose(state, event.reason)
             case AgentHello():

@@ -49,7 +49,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class StoreBegunAnew:
-    """What the store held is lost, and an empty one was begun while the controller runs.
+    """What the store held was lost while the controller runs, and a new one was written from memory.
 
     Attributes:
         reason: what was wrong.

@@ -7,7 +7,7 @@ import pytest
 
 from ringlight.controller.engine.effects import FabricEvent, Publish
 from ringlight.controller.engine.events import Restored
-from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError
+from ringlight.controller.ports import Batch, LoggedEvent, StoreError
 
 PATIENCE = 30.0  # seconds no healthy test ever waits for
 
@@ -18,12 +18,14 @@ class MemoryStore:
     Attributes:
         batches: what was written, in order.
         trouble: while it is set, nothing can be written or read.
+        no_room: while it is set, nothing can be begun anew.
         may_write: while it is not set, a write takes its time.
     """
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
         self.trouble: StoreError | None = None
+        self.no_room: StoreError | None = None
         self.may_write = asyncio.Event()
         self.may_write.set()
         self.attempts = 0
@@ -45,9 +47,11 @@ class MemoryStore:
         async with self._news:
             self._news.notify_all()
 
-    async def begin_anew(self) -> str:
-        if isinstance(self.trouble, StoreDamagedError):
-            self.trouble = None
+    async def begin_anew(self, everything: Batch) -> str:
+        if self.no_room is not None:
+            raise self.no_room
+        self.trouble = None
+        self.batches = [everything]
         self.begun_anew += 1
         return "the old one"
 

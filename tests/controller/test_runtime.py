@@ -23,11 +23,11 @@ from ringlight.controller.engine.effects import (
 )
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import (
+    Cordon,
     Drain,
     ReleaseJob,
     Restored,
     SessionLost,
-    StoreBegunAnew,
     StoreTaken,
     SubmitJob,
     Tick,
@@ -312,16 +312,89 @@ async def test_while_the_store_fails_healing_goes_on_and_nothing_is_lost_or_reor
     ]
 
 
-async def test_a_store_that_lost_everything_is_written_anew_from_memory(writing, engine, store, told):
-    """The engine is asked for all of it; what waited is written too."""
+async def test_a_store_that_lost_everything_is_written_anew_from_memory(make_wiring, store, clock, monkeypatch):
+    """At once with all that the engine knows, and with the log as far as it is in memory."""
+    monkeypatch.setattr(module, "_STORE_RETRY", 0.01)
+    runtime = Runtime(Engine(make_wiring(8), Settings()), store, clock)
+    writer = asyncio.create_task(runtime.write_forever())
+    runtime.feed(Restored(epoch=4, reserved=500))
+    await runtime.ask(Cordon("", ("n1",), "fan"))
     store.trouble = StoreDamagedError("the file was removed", hint="nothing to do")
-    engine.script = [[job("from-memory"), told(2)]]
-    play(writing, job("waiting"))
-    await store.until_written(2)
+    await runtime.ask(Cordon("", ("n2",), "dust"))  # on record in the new store before it is answered
     assert store.begun_anew == 1
-    assert sorted(store.jobs()) == ["from-memory", "waiting"]
-    assert engine.heard[-1][0] == StoreBegunAnew("the file was removed", "the old one")
-    assert writing.store_trouble == ""
+    assert runtime.store_trouble == ""
+    (everything,) = store.batches[0].persist
+    assert [(laid.node, laid.reason) for laid in everything.overlays] == [("n1", "fan"), ("n2", "dust")]
+    assert (everything.epoch, everything.reserved) == (4, runtime.engine.state.reserved)
+    known, _ = runtime.feed_of_events.recent(0)
+    assert store.batches[0].events == known[:-1]
+    told = known[-1].event
+    assert told.kind == "store-begun-anew"
+    assert "the file was removed" in told.text
+    assert "the old one" in told.text
+    await store.until_written(told.sequence)
+    writer.cancel()
+    await asyncio.gather(writer, return_exceptions=True)
+
+
+async def test_while_no_new_store_can_be_begun_nothing_is_lost(make_wiring, store, clock, monkeypatch):
+    monkeypatch.setattr(module, "_STORE_RETRY", 0.01)
+    runtime = Runtime(Engine(make_wiring(8), Settings()), store, clock)
+    writer = asyncio.create_task(runtime.write_forever())
+    runtime.feed(Restored(epoch=4))
+    store.trouble = StoreDamagedError("the file was removed", hint="nothing to do")
+    store.no_room = StoreError("disk full", hint="free some space")
+    with pytest.raises(StoreError, match="the file was removed, and no new one can be begun: disk full") as told:
+        await runtime.ask(Cordon("", ("n1",), "fan"))
+    assert told.value.hint == "free some space"
+    assert "disk full" in runtime.why_not_ready()
+    await store.until_tried(store.attempts + 3)
+    store.no_room = None
+    await runtime.ask(Cordon("", ("n2",), "dust"))
+    assert store.begun_anew == 1
+    assert [laid.node for laid in store.batches[0].persist[0].overlays] == ["n1", "n2"]
+    assert runtime.why_not_ready() == ""
+    writer.cancel()
+    await asyncio.gather(writer, return_exceptions=True)
+
+
+async def test_a_stop_while_a_store_is_begun_anew_leaves_a_whole_one(make_wiring, store, clock):
+    runtime = Runtime(Engine(make_wiring(8), Settings()), store, clock)
+    runtime.feed(Restored(epoch=4))
+    begin_anew, begun = store.begin_anew, asyncio.Event()
+
+    async def slow(everything):
+        kept_as = await begin_anew(everything)  # the store's thread does it, whether or not anybody waits for it
+        begun.set()
+        await asyncio.Event().wait()
+        return kept_as
+
+    store.begin_anew = slow
+    store.trouble = StoreDamagedError("the file was removed", hint="nothing to do")
+    writer = asyncio.create_task(runtime.write_forever())
+    asked = asyncio.create_task(runtime.ask(Cordon("", ("n1",), "fan")))
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+    writer.cancel()
+    await asyncio.gather(writer, return_exceptions=True)
+    await runtime.stop()
+    await asked
+    assert store.batches[0].persist[0].epoch == 4
+    assert [laid.node for batch in store.batches for record in batch.persist for laid in record.overlays][-1] == "n1"
+
+
+async def test_an_idle_store_is_tried_and_its_trouble_is_told_and_got_over(runtime, store, monkeypatch):
+    monkeypatch.setattr(module, "_STORE_CHECK", 0.01)
+    writer = asyncio.create_task(runtime.write_forever())
+    store.refuse()
+    await store.until_tried(2)
+    assert "disk full" in runtime.store_trouble
+    store.trouble = None
+    await store.until_tried(store.attempts + 2)
+    assert runtime.store_trouble == ""
+    assert not any(store.batches)
+    writer.cancel()
+    await asyncio.gather(writer, return_exceptions=True)
 
 
 async def test_a_controller_whose_store_was_taken_is_told_so(writing, engine, store, told):
@@ -331,14 +404,6 @@ async def test_a_controller_whose_store_was_taken_is_told_so(writing, engine, st
     store.trouble = None
     await store.until_written(1)
     assert StoreTaken("another controller began epoch 9") in [event for event, _ in engine.heard]
-
-
-async def test_a_request_is_answered_when_it_is_on_record_in_the_new_store(writing, engine, store):
-    store.trouble = StoreDamagedError("the file was removed", hint="nothing to do")
-    engine.script = [[job()]]
-    await submit(writing)
-    assert store.begun_anew == 1
-    assert store.jobs() == ["train"]
 
 
 def ready_state(**changes):

@@ -16,7 +16,7 @@ from ringlight.controller.engine.effects import (
     StoredOverlay,
     StoredRing,
 )
-from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError, StoreTakenError
+from ringlight.controller.ports import Batch, LoggedEvent, StoreError, StoreTakenError
 
 JOB = StoredJob("train", 2, 16, 1, 0, 1)
 RINGS = tuple(StoredRing(f"train/{i}", "train", ("n0", "n1"), "ACTIVE", "", 3) for i in range(11))
@@ -192,14 +192,6 @@ async def test_a_store_of_a_later_format_is_refused(tmp_path):
     await store.close()
 
 
-async def test_a_file_that_is_no_database_is_a_clear_error(tmp_path):
-    (tmp_path / FILE_NAME).write_text("this is not a database, but long enough to be taken for one" * 20)
-    store = SqliteStore(tmp_path, SystemClock(), events_kept=100, block=50)
-    with pytest.raises(StoreError, match=FILE_NAME):
-        await store.open()
-    await store.close()
-
-
 async def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     store = SqliteStore(tmp_path / "file" / "state", SystemClock(), events_kept=100, block=50)
@@ -301,35 +293,6 @@ async def test_a_term_has_generations_of_its_own_before_anything_was_written(ope
     assert first.generation < first.reserved <= second.generation < second.reserved
 
 
-async def test_a_file_that_was_taken_away_is_noticed_and_begun_anew(open_store, tmp_path):
-    store, _ = await open_store()
-    (tmp_path / FILE_NAME).unlink()
-    with pytest.raises(StoreDamagedError, match="removed or replaced"):
-        await store.write(Batch([Persist(jobs=(JOB,))]))
-    assert await store.begin_anew() == ""
-    await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS, epoch=7, reserved=900)]))
-    _, restored = await open_store()
-    assert (restored.jobs, restored.rings) == ((JOB,), RINGS)
-    assert (restored.epoch, restored.generation) == (8, 900)
-
-
-async def test_a_file_that_is_damaged_while_it_is_open_is_kept_aside(open_store, tmp_path):
-    store, _ = await open_store()
-    await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS)], events(1, 500)))
-    await store._run(lambda: store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
-    await store._run(lambda: store._connection.execute("PRAGMA cache_size = 1").fetchall())
-    with (tmp_path / FILE_NAME).open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xff" * 200_000)
-    with pytest.raises(StoreDamagedError):
-        await store.write(Batch([Persist(jobs=(JOB,), rings=RINGS)], events(1, 500)))
-    kept = await store.begin_anew()
-    assert kept == str(tmp_path / f"{FILE_NAME}.damaged-1")
-    await store.write(Batch([Persist(jobs=(JOB,))]))
-    _, restored = await open_store()
-    assert restored.jobs == (JOB,)
-
-
 async def test_a_store_that_another_controller_took_is_not_written(open_store):
     """Where the lock on the file does not hold."""
     store, restored = await open_store()
@@ -339,48 +302,3 @@ async def test_a_store_that_another_controller_took_is_not_written(open_store):
         await store.write(Batch([Persist(rings=RINGS)]))
     _, restored = await open_store()
     assert restored.rings == ()
-
-
-PRIMARY_CODES = range(1, 27)  # SQLITE_ERROR to SQLITE_NOTADB
-
-
-class Failing:
-    """A connection of which one statement fails with one error code."""
-
-    def __init__(self, connection, number, code):
-        self.real, self.left, self.code = connection, number, code
-
-    def __getattr__(self, name):
-        return getattr(self.real, name)
-
-    def execute(self, *arguments):
-        return self._run(self.real.execute, *arguments)
-
-    def executemany(self, *arguments):
-        return self._run(self.real.executemany, *arguments)
-
-    def _run(self, call, *arguments):
-        self.left -= 1
-        if self.left == 0:
-            error = sqlite3.OperationalError(f"error {self.code}")
-            error.sqlite_errorcode = self.code
-            raise error
-        return call(*arguments)
-
-
-@pytest.mark.parametrize("code", PRIMARY_CODES)
-async def test_pitfall_16_every_store_error_code_at_every_statement_loses_nothing(open_store, code):
-    """Whatever fails, and wherever: it is a StoreError with a hint, nothing is written, and the same batch is next."""
-    store, _ = await open_store()
-    real = store._connection
-    batch = Batch([Persist(jobs=(JOB,), rings=RINGS[:2], hold=StoredHold("p"))], events(1, 3))
-    for statement in range(1, 9):
-        store._connection = Failing(real, statement, code)
-        with pytest.raises(StoreError) as caught:
-            await store.write(batch)
-        assert caught.value.hint
-        assert not real.in_transaction
-    store._connection = real
-    await store.write(batch)
-    _, restored = await open_store()
-    assert (restored.jobs, restored.rings, restored.hold) == ((JOB,), RINGS[:2], StoredHold("p"))

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringlight.controller.engine.events import Restored, StoreBegunAnew
+from ringlight.controller.engine.records import everything
 from ringlight.controller.engine.state import RingState
 from ringlight.controller.health.settings import BreakerSettings, HealthSettings
 from ringlight.controller.settings import Settings
@@ -170,8 +171,9 @@ def test_a_store_that_is_lost_while_the_controller_runs_is_written_anew(world):
     world.cordon("n14", reason="fan")
     world.pause("firmware")
     world.fail(FaultKind.GPU_LOST, "n13")
-    world.persisted.clear()
+    world.persisted[:] = [everything(world.engine.state)]
     world.handle(StoreBegunAnew("the file was removed", ""))
+    assert "store-begun-anew" in world.kinds()
     before = {name: world.chain(name) for name in ("train/0", "train/1")}
     world.restart()
     world.advance(30)
