@@ -11,7 +11,7 @@ from ringlight.controller.engine.effects import FabricEvent
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import Restored
 from ringlight.controller.engine.state import RingState
-from ringlight.controller.engine.view import view_fabric
+from ringlight.controller.engine.view import GateView, view_fabric
 from ringlight.controller.health.verdicts import Verdict
 from ringlight.controller.settings import Settings
 
@@ -134,3 +134,54 @@ async def test_the_version_is_told(shown):
     ((key, value),) = (await shown.families())["ringlight_build_info"].items()
     assert key == ("ringlight_build_info", ("version", __version__))
     assert value == 1
+
+
+async def test_gates_and_what_lies_over_nodes(shown):
+    fabric = shown.view
+    shown.view = replace(
+        fabric,
+        quarantined=3,
+        overlays={"cordoned": 2, "draining": 0, "maintenance": 1},
+        gates=(GateView("silence", open=False, reason="starting"), GateView("breaker", open=True)),
+    )
+    families = await shown.families()
+    assert families["ringlight_gate_open"] == {
+        ("ringlight_gate_open", ("gate", "silence")): 0,
+        ("ringlight_gate_open", ("gate", "breaker")): 1,
+    }
+    assert families["ringlight_nodes_overlaid"] == {
+        ("ringlight_nodes_overlaid", ("overlay", "cordoned")): 2,
+        ("ringlight_nodes_overlaid", ("overlay", "draining")): 0,
+        ("ringlight_nodes_overlaid", ("overlay", "maintenance")): 1,
+    }
+    assert await shown.value("ringlight_nodes_quarantined") == 3
+
+
+async def test_pitfall_31_a_node_that_was_never_seen_has_its_series_from_the_start(shown):
+    """What nobody has heard of yet is not down, but it must be able to raise an alert."""
+    families = await shown.families()
+    assert families["ringlight_node_abnormal"] == {
+        ("ringlight_node_abnormal", ("node", f"n{position}"), ("verdict", "UNKNOWN")): 1 for position in range(8)
+    }
+    assert families["ringlight_nodes"][("ringlight_nodes", ("verdict", "UNKNOWN"))] == 8
+    assert families["ringlight_gpus"] == {("ringlight_gpus",): 8 * 4}
+    gates = {("ringlight_gate_open", ("gate", gate)) for gate in ("silence", "breaker", "pause", "term")}
+    assert set(families["ringlight_gate_open"]) == gates
+
+
+async def test_pitfall_30_what_is_removed_is_exported_no_more_and_memory_does_not_grow(shown):
+    """A thousand jobs that come and go, nodes that fail and are cured: as many series afterwards as before."""
+    shown.view = replace(shown.view, abnormal={})
+    shown.metrics.observe(FabricEvent(1, "ring-active", "train/0", "", {"heal_seconds": "0.03"}))
+    shown.metrics.observe(FabricEvent(2, "verdict", "n1", ""))
+    before = {name: set(samples) for name, samples in (await shown.families()).items()}
+    for number in range(1_000):
+        shown.view = replace(shown.view, abnormal={f"n{number}": "FAILED"})
+        shown.metrics.observe(FabricEvent(2 * number, "ring-active", f"job-{number}/0", "", {"heal_seconds": "0.03"}))
+        shown.metrics.observe(FabricEvent(2 * number + 1, "verdict", f"n{number}", f"text {number}"))
+        if number % 100 == 0:
+            assert set((await shown.families())["ringlight_node_abnormal"]) == {
+                ("ringlight_node_abnormal", ("node", f"n{number}"), ("verdict", "FAILED"))
+            }
+    shown.view = replace(shown.view, abnormal={})
+    assert {name: set(samples) for name, samples in (await shown.families()).items()} == before
