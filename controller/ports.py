@@ -22,6 +22,12 @@ class StoreDamagedError(StoreError):
     """What the store held is lost: its file is damaged, or was taken away."""
 
 
+class StoreTakenError(StoreError):
+    """Another controller has begun a term on this store: it is not ours any more."""
+
+    code = ErrorCode.CONFLICT
+
+
 class Clock(Protocol):
     """Time, in seconds."""
 
@@ -69,6 +75,7 @@ class Store(Protocol):
         Raises:
             StoreError: nothing of the batch was written.
             StoreDamagedError: nor ever will be, until `begin_anew`.
+            StoreTakenError: nor may it be.
         """
 
     async def begin_anew(self, everything: Batch) -> str:
@@ -79,6 +86,7 @@ class Store(Protocol):
 
         Raises:
             StoreError: that is not possible now; it may be asked again.
+            StoreTakenError: another controller has put one there.
         """
 
     async def events(self, *, after: int, limit: int, subject: str = "") -> Sequence[LoggedEvent]:

@@ -28,10 +28,19 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, OperatorRequest, StoreBegunAnew, Tick
+from ringlight.controller.engine.events import Event, OperatorRequest, StoreBegunAnew, StoreTaken, Tick
 from ringlight.controller.engine.records import everything
 from ringlight.controller.feed import EventFeed
-from ringlight.controller.ports import AgentLink, Batch, Clock, LoggedEvent, Store, StoreDamagedError, StoreError
+from ringlight.controller.ports import (
+    AgentLink,
+    Batch,
+    Clock,
+    LoggedEvent,
+    Store,
+    StoreDamagedError,
+    StoreError,
+    StoreTakenError,
+)
 from ringlight.controller.unwritten import Unwritten
 from ringlight.fabric.errors import RinglightError
 from ringlight.fabric.protocol import SILENT_INTERVALS
@@ -241,6 +250,10 @@ class Runtime:
         try:
             if batch or even_nothing:
                 await self._write(batch)
+        except StoreTakenError as error:
+            trouble = error
+            self._unwritten.give_back(batch)
+            self.feed(StoreTaken(str(error)))
         except StoreError as error:
             trouble = error
             self._unwritten.give_back(batch)
@@ -266,6 +279,8 @@ class Runtime:
         events, _ = self.feed_of_events.recent(0)
         try:
             kept_as = await self.store.begin_anew(Batch([everything(self.engine.state)], events))
+        except StoreTakenError:
+            raise
         except StoreError as error:
             raise StoreError(f"{damage}, and no new one can be begun: {error}", hint=error.hint) from error
         self.feed(StoreBegunAnew(str(damage), kept_as))

@@ -102,6 +102,7 @@ class World:
         self.sessions: dict[str, str] = {}
         self.stored: dict[str, Persist] = {}
         self.commands: list[SendCircuits] = []
+        self.ever_commanded: set[str] = set()
         self.confirms: list[SendConfirm] = []
         self.told: list[FabricEvent] = []
         self.answers: dict[str, Answer] = {}
@@ -174,6 +175,7 @@ class World:
         match effect:
             case SendCircuits():
                 self.commands.append(effect)
+                self.ever_commanded.add(effect.node)
                 self._obey(effect)
             case SendConfirm():
                 self.confirms.append(effect)

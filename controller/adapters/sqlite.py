@@ -29,7 +29,7 @@ from ringlight.controller.adapters.sqlite_format import (
     read_events,
 )
 from ringlight.controller.engine.events import Restored
-from ringlight.controller.ports import Batch, Clock, LoggedEvent, StoreDamagedError, StoreError
+from ringlight.controller.ports import Batch, Clock, LoggedEvent, StoreDamagedError, StoreError, StoreTakenError
 
 FILE_NAME = "controller.sqlite"
 _PRUNE_EVERY = 1_000  # events between two prunings of the log
@@ -60,6 +60,7 @@ class SqliteStore:
         self._events_kept = events_kept
         self._block = block
         self._pruned_at = 0
+        self._epoch = 0  # the highest that we wrote
         self._complete = False  # everything that was told is in the file
         self._lost = False  # the file is damaged or gone, and nothing has taken its place yet
         self._closed = False
@@ -114,6 +115,7 @@ class SqliteStore:
         with _transaction(connection):
             bring_up_to_date(connection, str(self._path))
             restored = begin_term(connection, str(self._path), self._block, self._clock.wall())
+        self._epoch = restored.epoch
         self._complete = True
         return restored
 
@@ -137,10 +139,11 @@ class SqliteStore:
         self._check_file()
         self._complete = False
         with _transaction(connection):
+            self._check_term(connection)
             if not batch:
                 connection.execute("UPDATE term SET closed = 0")
             self._put(connection, batch)
-        self._complete = True
+        self._note_written(batch)
 
     def _put(self, connection: sqlite3.Connection, batch: Batch) -> None:
         for persist in batch.persist:
@@ -149,6 +152,16 @@ class SqliteStore:
         if batch.events and batch.events[-1].event.sequence >= self._pruned_at + _PRUNE_EVERY:
             self._pruned_at = batch.events[-1].event.sequence
             connection.execute("DELETE FROM events WHERE sequence <= ?", (self._pruned_at - self._events_kept,))
+
+    def _note_written(self, batch: Batch) -> None:
+        self._epoch = max([self._epoch, *(persist.epoch for persist in batch.persist)])
+        self._complete = True
+
+    def _check_term(self, connection: sqlite3.Connection) -> None:
+        """Where the lock on the file does not hold, as on some network file systems, another controller may have it."""
+        epoch = max((row[0] for row in connection.execute("SELECT epoch FROM term")), default=0)
+        if epoch > self._epoch:
+            raise StoreTakenError(f"{self._path}: another controller began epoch {epoch}", hint=_IN_USE_HINT)
 
     def _check_file(self) -> None:
         """SQLite goes on writing into a file that was deleted, and nobody would ever read it."""
@@ -169,8 +182,8 @@ class SqliteStore:
         new.rename(self._path)
         self._file = _identity(self._path)
         self._lost = False
+        self._note_written(everything)
         self._connect()
-        self._complete = True
         return aside
 
     def _check_for_another_controller(self) -> None:
@@ -184,7 +197,7 @@ class SqliteStore:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCK_BYTES, _FIRST_LOCK_BYTE)
             except BlockingIOError as error:
-                raise StoreError(f"{self._path} was replaced, and is in use", hint=_IN_USE_HINT) from error
+                raise StoreTakenError(f"{self._path} was replaced, and is in use", hint=_IN_USE_HINT) from error
 
     def _write_new(self, file: Path, everything: Batch) -> None:
         """Make a file that holds everything. Nobody looks at it before it is whole."""

@@ -49,10 +49,11 @@ from ringlight.controller.engine.events import (
     Restored,
     SessionLost,
     StoreBegunAnew,
+    StoreTaken,
     Tick,
 )
 from ringlight.controller.engine.faults import close_fault, open_fault, rule_again
-from ringlight.controller.engine.hold import why_held
+from ringlight.controller.engine.hold import depose, why_held
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.overlays import end_maintenance
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
@@ -131,13 +132,15 @@ class Engine:
             self.state.tell("settled", self.state.wiring.spec.name, f"at rest in generation {self.state.generation}")
         self._settled = settled
 
-    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901 - one case an event
+    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901, PLR0912 - one case an event
         state = self.state
         match event:
             case Restored():
                 restore(state, event, now)
             case StoreBegunAnew():
                 tell_begun_anew(state, event)
+            case StoreTaken():
+                depose(state, event.reason)
             case AgentHello():
                 welcome(state, event, change, now)
             case SessionLost():
@@ -151,7 +154,7 @@ class Engine:
                     state.dirty_nodes.add(node.position)
                     self._take_report(node, event, now)
             case ProbeAnswered():
-                take_probe(state, event, now)
+                take_probe(state, event)
             case Tick():
                 pass
             case _:
@@ -219,6 +222,7 @@ class Engine:
                 state.dirty_rings.update(ring.name for ring in state.jobs[name].rings)
                 state.capacity_grew = True  # whatever was put off is looked at again
             case "hop" if state.revive(state.wiring.parse_hop(name)):
+                state.untested.add(state.wiring.parse_hop(name))
                 state.tell("hop-retest", name, "may be tried again")
                 state.capacity_grew = True
             case "park":

@@ -5,11 +5,14 @@ a ring that may keep it (one that is degraded or cordoned). Damaged rings are ta
 that what is left of them is there for whoever is planned first. A plan is only a proposal: nothing is changed by it.
 """
 
+from dataclasses import replace
+
 from ringlight.controller.engine.assessment import is_usable, may_stay
 from ringlight.controller.engine.commitment import leaving
 from ringlight.controller.engine.state import JobRecord, NodeRecord, State
 from ringlight.controller.planning.order import Chain
 from ringlight.controller.planning.planner import RingPlan, RingRequest
+from ringlight.fabric.rings import chain_hops
 
 
 def offer(state: State, node: NodeRecord, now: float) -> None:
@@ -40,6 +43,7 @@ def plan_job(state: State, job: JobRecord, now: float, proposal: tuple[Chain, ..
     """The best rings for a job whose damaged rings were taken up, given all others as they are.
 
     While agents are still dialling in, rings that work are never moved: a better spare may only not have spoken yet.
+    Nor are they moved to try out a fibre that was dark.
     """
     order = state.planner.order
     broken = [ring for ring in job.rings if ring.chain and not order.is_laid(ring.name)]
@@ -55,12 +59,27 @@ def plan_job(state: State, job: JobRecord, now: float, proposal: tuple[Chain, ..
     lent = sorted({node.position for node in former if not node.usable and may_stay(state, node, now)})
     for position in lent:
         order.set_usable(position, usable=True)
-    while mistaken := _no_longer_usable(state, plan := state.planner.plan(request), lent, now):
-        for position in mistaken:
-            order.set_usable(position, usable=False)
+    plan = _ask(state, request, lent, now)
+    if plan.moved and _tries_out(state, plan):
+        plan = _ask(state, replace(request, pinned=True), lent, now)
     for position in lent:
         order.set_usable(position, usable=False)
     return plan
+
+
+def _ask(state: State, request: RingRequest, lent: list[int], now: float) -> RingPlan:
+    while mistaken := _no_longer_usable(state, plan := state.planner.plan(request), lent, now):
+        for position in mistaken:
+            state.planner.order.set_usable(position, usable=False)
+    return plan
+
+
+def _tries_out(state: State, plan: RingPlan) -> bool:
+    """Whether a plan needs a fibre that was dark, and that nobody saw lit since."""
+    if not state.untested:
+        return False
+    hops = (hop.key for placement in plan.placed for hop in chain_hops(state.wiring, placement.chain))
+    return not state.untested.isdisjoint(hops)
 
 
 def pause(state: State, job: JobRecord, plan: RingPlan, now: float) -> None:

@@ -293,8 +293,7 @@ class State:
         self.generation = 0
         self.recorded_generation = 0  # of the newest change that the records knew of at this start
         self.reserved = 0
-        self.sequence = 0
-        self.violations = 0
+        self.sequence = self.violations = 0
         self.nodes = [NodeRecord(p, wiring.name(p), wiring.loopback) for p in range(wiring.size)]
         self.jobs: dict[str, JobRecord] = {}
         self.rings: dict[str, RingRecord] = {}
@@ -307,6 +306,7 @@ class State:
         for position in range(wiring.size):
             self.planner.order.set_usable(position, usable=False)  # until its agent has spoken
         self.dead_hops: dict[HopKey, float] = {}
+        self.untested: set[HopKey] = set()  # that were dead, may be tried again by now, and were not seen lit since
         self.wall_offset = 0.0  # wall-clock time minus ours
         self.now = -math.inf  # of the event being handled
         self.stalled = ""  # why our own sense of time is not to be trusted at present

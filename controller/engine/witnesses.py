@@ -50,10 +50,10 @@ def declare_dead(state: State, request: DeclareDead, now: float) -> None:
         _testify(state, node, f"an operator says it is dead{reason}")
 
 
-def take_probe(state: State, answer: ProbeAnswered, now: float) -> None:
+def take_probe(state: State, answer: ProbeAnswered) -> None:
     """The site's own witness answered. One that does not know says nothing, and one that says `up` clears nobody.
 
-    What was asked before the node spoke, or by a former controller, is out of date.
+    What was asked before the node spoke last, or by a former controller, is out of date.
     """
     if not state.wiring.has_node(answer.node):
         return
@@ -62,7 +62,7 @@ def take_probe(state: State, answer: ProbeAnswered, now: float) -> None:
         return
     told = {True: "up", False: "down", None: "not known"}[answer.up]
     state.tell("probe", node.name, f"the site's probe says: {told}" + (f" ({answer.text})" if answer.text else ""))
-    if answer.up is False and speech(state, node, now) is not Speech.SPEAKS:
+    if answer.up is False:
         _testify(state, node, "the site's probe says it is down")
 
 

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 
 from ringlight.controller.health.settings import FlapSettings
 
+_MOST_HALF_LIVES = 512.0  # of suppression: no number of flaps comes to so many points, and a float could not hold more
+
 
 def suppressed_until(flaps: Sequence[float], settings: FlapSettings) -> float | None:
     """When a node that flapped at these times, oldest first, may be used again; None if it never lost so much trust.
 
     The time may lie in the past. It is at most `longest` after the last flap.
     """
-    ceiling = settings.reuse * 2 ** (settings.longest / settings.half_life)
+    ceiling = settings.reuse * 2 ** min(settings.longest / settings.half_life, _MOST_HALF_LIVES)
     points, last, suppressed = 0.0, 0.0, False
     for flap in flaps:
         points *= 0.5 ** ((flap - last) / settings.half_life) if points else 0.0

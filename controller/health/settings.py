@@ -3,6 +3,7 @@
 Read as sections of the controller's configuration (`ringlight.controller.settings`).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -138,6 +139,9 @@ class FlapSettings:
     def __post_init__(self) -> None:
         if self.reuse >= self.suppress:
             raise ValueError(f"reuse must be less than suppress, {self.suppress:g}")
+        least = self.half_life * math.log2(self.suppress / self.reuse)
+        if self.longest < least:  # points are capped where suppression would last so long
+            raise ValueError(f"longest must be at least {least:.0f}, or no node would ever be suppressed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,17 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Cordon, Drain, ReleaseJob, Restored, SessionLost, SubmitJob, Tick
-from ringlight.controller.ports import StoreDamagedError, StoreError
+from ringlight.controller.engine.events import (
+    Cordon,
+    Drain,
+    ReleaseJob,
+    Restored,
+    SessionLost,
+    StoreTaken,
+    SubmitJob,
+    Tick,
+)
+from ringlight.controller.ports import StoreDamagedError, StoreError, StoreTakenError
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
 from ringlight.fabric.circuits import Path
@@ -386,6 +395,15 @@ async def test_an_idle_store_is_tried_and_its_trouble_is_told_and_got_over(runti
     assert not any(store.batches)
     writer.cancel()
     await asyncio.gather(writer, return_exceptions=True)
+
+
+async def test_a_controller_whose_store_was_taken_is_told_so(writing, engine, store, told):
+    store.trouble = StoreTakenError("another controller began epoch 9")
+    play(writing, told(1))
+    await store.until_tried(1)
+    store.trouble = None
+    await store.until_written(1)
+    assert StoreTaken("another controller began epoch 9") in [event for event, _ in engine.heard]
 
 
 def ready_state(**changes):

@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from ringlight.controller.engine.events import Restored, StoreBegunAnew
 from ringlight.controller.engine.records import everything
 from ringlight.controller.engine.state import RingState
+from ringlight.controller.health.settings import BreakerSettings, HealthSettings
+from ringlight.controller.settings import Settings
 from ringlight.emulator.faults import FaultKind
+from ringlight.fabric.rings import chain_tables
 from tests.world import World
 
 
@@ -56,9 +59,11 @@ def test_whatever_was_lit_is_adopted(make_spec, k, closed, jobs, broken):
 def test_adopted_rings_are_on_record_and_heal(world):
     lose_store(world)
     world.advance(30)
+    adopted = world.kinds().count("ring-adopted")
     world.restart()
     world.advance(30)
     assert sorted(world.engine.state.jobs) == ["adopted-16"]
+    assert world.kinds().count("ring-adopted") == adopted == 2
     ring = next(iter(world.engine.state.rings.values()))
     victim = world.chain(ring.name)[1]
     world.fail(FaultKind.GPU_LOST, victim)
@@ -196,3 +201,214 @@ def test_an_empty_fabric_adopts_nothing(make_world):
     world.advance(30)
     assert world.engine.state.jobs == {}
     assert "ring-adopted" not in world.kinds()
+
+
+def test_a_ring_that_was_led_around_a_fault_before_that_was_on_record_is_not_lit_twice(world):
+    """The controller died when its commands had left: the new place is lit, and the old one still is."""
+    chain = world.chain("train/0")
+    world.cordon("n4", "n9", "n15", "n14")  # so that the ring moves as a whole
+    world.deaf = set(chain)
+    records = list(world.persisted)
+    world.fail(FaultKind.GPU_LOST, chain[1])
+    moved = world.chain("train/0")
+    assert not set(moved) & set(chain)
+    world.deaf = set()
+    world.persisted = records
+    world.restart()
+    world.advance(30)
+    assert sorted(world.engine.state.jobs) == ["train"]
+    assert world.chain("train/0") == moved
+    assert {world.plant.table(world.wiring.position(name)) for name in chain} == {world.wiring.loopback}
+    world.assert_light_is_plan()
+
+
+def test_what_agents_will_undo_is_not_adopted(world):
+    """A planned change that was never on record: lit and whole, and its agents wait for a confirmation."""
+    chain = world.chain("train/0")
+    world.cordon("n4", "n9", "n15", "n14")
+    records = list(world.persisted)
+    world.deaf = set(chain)
+    world.drain(chain[1])
+    moved = world.chain("train/0")
+    world.deaf = set()
+    world.persisted = records
+    world.unconfirmed = dict.fromkeys(moved, "g2")
+    world.commands.clear()
+    world.restart()
+    world.advance(5)
+    assert sorted(world.engine.state.jobs) == ["train"]
+    assert world.chain("train/0") == chain
+    assert not world.commands
+
+
+@pytest.mark.parametrize("kind", [FaultKind.GPU_LOST, FaultKind.POWER_OFF])
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("member", range(3))
+def test_an_older_store_finds_a_ring_that_moved_whatever_it_moved_for(make_world, kind, k, member):
+    """Though the node for whose sake it moved is not heard any more, and though it may share no node with its place."""
+    world = make_world(nodes=24, k=k, closed=False).start()
+    world.submit(rings=3, tp=12, min_rings=1)
+    world.submit("other", rings=2, tp=16)
+    world.advance(10)
+    copy = list(world.persisted)
+    world.fail(kind, world.chain("train/0")[member])
+    world.advance(15)
+    before = {name: world.chain(name) for name in world.engine.state.rings}
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.persisted = copy
+    world.restart()
+    world.advance(40)
+    assert {name: world.chain(name) for name in world.engine.state.rings} == before
+    assert not world.commands
+    world.assert_light_is_plan()
+
+
+STEPS = st.tuples(
+    st.sampled_from(["submit", "release", "resize", "lost", "dark", "repair", "drain", "cordon", "pass", "restart"]),
+    st.integers(0, 23),
+    st.integers(2, 5),
+    st.integers(1, 3),
+)
+
+
+def take(world, broken, step):
+    """Something happens, or somebody asks for something."""
+    kind, node, length, rings = step
+    job, name = f"job{node % 5}", f"n{node}"
+    asked = {
+        "submit": lambda: world.submit(job, rings=rings, tp=4 * length, min_rings=1),
+        "release": lambda: world.release(job),
+        "resize": lambda: world.resize(job, rings, 1),
+        "lost": lambda: broken.append(world.fail(FaultKind.GPU_LOST, name)),
+        "dark": lambda: broken.append(world.fail(FaultKind.POWER_OFF, name)),
+        "repair": lambda: broken and world.repair(broken.pop(node % len(broken))),
+        "drain": lambda: world.drain(name, force=length > 3),
+        "cordon": lambda: (world.cordon if rings > 1 else world.uncordon)(name),
+        "pass": lambda: world.advance(12),
+        "restart": world.restart,
+    }
+    asked[kind]()
+
+
+@given(st.integers(1, 3), st.booleans(), st.lists(STEPS, min_size=1, max_size=8), st.integers(0, 8))
+def test_however_old_the_store_is_what_is_lit_stays_and_is_not_even_commanded(make_spec, k, closed, steps, age):
+    """All rings that were ACTIVE are there afterwards, node for node; what is idle is in loopback; light is plan."""
+    sections = {"health": HealthSettings(probation=5.0), "breaker": BreakerSettings(burst=100)}
+    world = World(make_spec(24, k, closed=closed), Settings(**sections)).start()
+    broken, copies = [], [[]]
+    for step in steps:
+        take(world, broken, step)
+        copies.append(list(world.persisted))
+    world.advance(30)  # what is dark is known to be
+    before = chains(world)
+    world.persisted = copies[max(0, len(steps) - age)]
+    world.restart()
+    world.commands.clear()
+    world.advance(40)
+    assert set(before) <= set(chains(world))
+    assert not world.commanded() & {world.wiring.name(position) for chain in before for position in chain}
+    idle = [node.position for node in world.engine.state.nodes if node.session and not node.ring]
+    assert {world.plant.table(position) for position in idle} <= {world.wiring.loopback}
+    world.assert_light_is_plan()
+
+
+def test_a_job_that_took_the_name_of_adopted_rings_keeps_its_own(make_world):
+    world = make_world().start()
+    world.submit("adopted-16", rings=1, tp=8)
+    world.submit("adopted-16-2", rings=1, tp=16)
+    copy = list(world.persisted)
+    world.submit()
+    before = sorted(world.chain(ring) for ring in world.engine.state.rings)
+    world.persisted = copy
+    world.restart()
+    world.advance(30)
+    assert sorted(world.chain(ring) for ring in world.engine.state.rings) == before
+    jobs = {name: (job.tp, job.rings_wanted) for name, job in world.engine.state.jobs.items()}
+    assert jobs == {"adopted-16": (8, 1), "adopted-16-2": (16, 1), "adopted-16-3": (16, 2)}
+
+
+def test_an_adopted_ring_takes_no_rank_that_is_taken(make_world):
+    """Rank 0 was lost and given up; then the agent dials in that has kept a whole ring from being known."""
+    world = make_world(nodes=20).start()
+    world.submit(rings=3, tp=16)
+    late, chain = world.chain("train/2")[0], world.chain("train/2")
+    world.persisted.clear()
+    world.silent.add(late)
+    world.restart()
+    world.advance(30)
+    kept = world.chain("adopted-16/1")
+    world.cordon(*(node.name for node in world.engine.state.nodes if not node.ring))
+    world.fail(FaultKind.GPU_LOST, world.chain("adopted-16/0")[1])
+    assert world.resize("adopted-16", 1, 1).error is None
+    assert sorted(world.engine.state.rings) == ["adopted-16/1"]
+    world.silent.discard(late)
+    world.dial(late)
+    world.advance(5)
+    assert sorted(world.chain(ring) for ring in world.engine.state.rings) == sorted([kept, chain])
+    assert [ring.name for ring in world.engine.state.jobs["adopted-16"].rings] == ["adopted-16/0", "adopted-16/1"]
+
+
+def light_up(world, positions):
+    """Somebody else lays a chain."""
+    for position, table in chain_tables(world.wiring, positions).items():
+        for bundle, path in enumerate(table):
+            world.plant.select(position, bundle, path)
+
+
+def test_a_chain_across_a_ring_of_ours_is_told_and_left_alone(make_world):
+    """n1 and n3 are joined over n2, which is in the ring of n0 and n2."""
+    world = make_world(nodes=4, closed=False).start()
+    world.cordon("n1", "n3")
+    assert world.submit(rings=1, tp=8).error is None
+    assert world.chain("train/0") == ["n0", "n2"]
+    light_up(world, (1, 3))
+    world.restart()
+    world.advance(60)
+    assert not world.commands
+    assert list(world.engine.state.rings) == ["train/0"]
+    assert any(event.kind == "drift" and "across another ring" in event.text for event in world.told)
+    world.uncordon("n1", "n3")
+    assert world.submit("more", rings=1, tp=4).error is not None, "hands off what is lit"
+
+
+def test_what_somebody_else_lit_is_adopted_as_it_is(make_world):
+    world = make_world(nodes=8)
+    light_up(world, (1, 3, 4))
+    world.start()
+    world.advance(30)
+    assert world.chain("adopted-12/0") == ["n1", "n3", "n4"]
+    assert not world.commands
+    assert world.release("adopted-12").error is None
+    assert {world.plant.table(position) for position in range(8)} == {world.wiring.loopback}
+
+
+@pytest.mark.parametrize("missing", range(4))
+def test_a_chain_that_is_not_all_there_is_no_ring(make_world, missing):
+    """One of its nodes is in loopback: the others are let go, in time."""
+    world = make_world(nodes=8)
+    light_up(world, (1, 2, 3, 4))
+    for bundle in range(world.wiring.bundles):
+        world.plant.select(missing + 1, bundle, world.wiring.loopback[bundle])
+    world.start()
+    world.advance(60)
+    assert world.engine.state.jobs == {}
+    assert {world.plant.table(position) for position in range(8)} == {world.wiring.loopback}
+
+
+def test_light_that_comes_to_be_known_late_is_not_taken_for_a_ring_that_is_being_laid(make_world):
+    """Only one that nobody has begun to change can be elsewhere."""
+    world = make_world(nodes=24)
+    strangers = (20, 21, 22, 23)
+    light_up(world, strangers)
+    world.silent = {f"n{position}" for position in strangers}
+    world.start()
+    world.advance(15)
+    world.deaf = {node.name for node in world.spec.nodes}
+    world.submit(rings=1, tp=16)
+    chain = world.chain("train/0")
+    world.silent.clear()
+    for position in strangers:
+        world.dial(f"n{position}")
+    assert world.ring("train/0").state is RingState.SWITCHING
+    assert world.chain("train/0") == chain
+    assert world.chain("adopted-16/0") == [f"n{position}" for position in strangers]

@@ -1,5 +1,7 @@
 """Trust that is lost by failing again and again: suppression, quarantine, maintenance."""
 
+from dataclasses import replace
+
 import pytest
 
 from ringlight.controller.engine.effects import StoredConduct
@@ -47,8 +49,9 @@ def test_a_node_that_failed_twice_in_a_moment_is_trusted_only_when_the_penalty_w
 
 def test_three_failures_quarantine_a_node_until_a_person_releases_it(world):
     fail_and_mend(world, "n15", times=3)
+    fail_and_mend(world, "n15")
     assert quarantined(world) == {"n15": "failed 3 times in 7 days"}
-    assert "node-quarantined" in world.kinds()
+    assert world.kinds().count("node-quarantined") == 1
     sleep(world, 4_000)
     assert world.verdict("n15") == "HEALTHY"
     assert not world.engine.state.node("n15").usable
@@ -215,3 +218,98 @@ def test_a_failure_that_outlasts_maintenance_counts_only_when_it_comes_again(wor
     world.advance(10)
     fail_and_mend(world, "n15")
     assert len(world.engine.state.node("n15").failures) == 1
+
+
+def test_an_episode_is_not_over_by_silence(world):
+    """The node is restarted while the controller is: it comes back as broken as it was."""
+    world.fail(FaultKind.GPU_LOST, "n15")
+    world.hang_up("n15")
+    world.restart()
+    world.advance(30)
+    assert world.verdict("n15") == "UNREACHABLE"
+    world.silent.discard("n15")
+    world.dial("n15")
+    assert world.verdict("n15") == "FAILED"
+    assert len(world.engine.state.node("n15").failures) == 1
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_failure_of_maintenance_that_outlasts_it_does_not_count_after_a_restart_either(world, early):
+    world.maintenance("n15", seconds=20)
+    world.fail(FaultKind.GPU_LOST, "n15")
+    if early:
+        world.uncordon("n15")
+    world.advance(30)
+    assert world.overlay("n15") == ""
+    world.restart()
+    world.advance(5)
+    record = world.engine.state.node("n15")
+    assert (record.verdict, record.failures, record.failing) == ("FAILED", [], True)
+    assert not world.engine.state.new_failures
+
+
+@pytest.mark.parametrize("failing", [True, False])
+def test_probation_goes_on_over_a_restart(make_world, failing):
+    """Slow up: a node that failed a moment ago is not trusted because the controller forgot."""
+    world = make_world(probation=100.0).start()
+    fault = world.fail(FaultKind.GPU_LOST, "n15")
+    world.advance(5)
+    if not failing:
+        world.repair(fault)
+    world.restart()
+    world.advance(5)
+    if failing:
+        world.repair(fault)
+    world.advance(80)
+    assert world.verdict("n15") == "PROBATION"
+    world.restart()
+    world.advance(30)
+    assert world.verdict("n15") == "HEALTHY"
+
+
+def test_what_degrades_flaps_and_does_not_fail(world):
+    """Three flaps in half a day quarantine it; the same spread over two days do not."""
+    for node, pause in (("n14", 60.0), ("n15", 50_000.0)):
+        record = world.engine.state.node(node)
+        for _ in range(3):
+            world.handle(FaultReported(world.sessions[node], node, Fault("d", "gpu0", FaultClass.DEGRADED, "xid:63")))
+            world.handle(FaultCleared(world.sessions[node], node, "d"))
+            record.flaps = [when - pause for when in record.flaps]
+        assert record.failures == []
+    assert quarantined(world) == {"n14": "failed or degraded 3 times in 12 hours"}
+
+
+def test_a_degraded_node_that_is_found_so_at_a_start_has_not_flapped_again(world):
+    world.handle(FaultReported(world.sessions["n15"], "n15", Fault("d", "gpu0", FaultClass.DEGRADED, "xid:63")))
+    before = len(world.engine.state.node("n15").flaps)
+    degraded = replace(hello(world, "n15"), faults=(Fault("d", "gpu0", FaultClass.DEGRADED, "xid:63"),))
+    for _ in range(3):
+        world.silent.add("n15")
+        world.restart()
+        world.silent.clear()
+        world.dial("n15", nodes=(degraded,))
+        assert world.verdict("n15") == "DEGRADED"
+    assert len(world.engine.state.node("n15").flaps) == before == 1
+
+
+def hello(world, node):
+    """What a node's agent says of it when it dials."""
+    said = []
+    handle = world.handle
+    world.handle = said.append
+    world.dial(node)
+    world.handle = handle
+    return said[0].nodes[0]
+
+
+def test_a_node_that_was_mended_while_nobody_looked_waits_out_its_probation(make_world):
+    world = make_world(probation=100.0).start()
+    fault = world.fail(FaultKind.GPU_LOST, "n15")
+    world.plant.repair(fault)
+    world.now += 3_600
+    world._next_beat = world.now
+    world.restart()
+    world.advance(90)
+    assert world.verdict("n15") == "PROBATION"
+    world.advance(20)
+    assert world.verdict("n15") == "HEALTHY"

@@ -148,3 +148,126 @@ def test_a_node_under_maintenance_is_not_missed(make_world):
         world.hang_up(f"n{number}")
     world.advance(20)
     assert world.shut() == {}
+
+
+@pytest.mark.parametrize("back", [0.5, 5.0, 600.0])
+def test_after_a_clock_that_went_back_silence_is_judged_again(world, back):
+    """When it has caught up: until then nothing is due, and nobody has been silent."""
+    world.advance(10)
+    world.now -= back
+    world._next_beat = world.now
+    world.advance(10 + back, step=max(0.25, back / 500))
+    assert {node.verdict.value for node in world.engine.state.nodes} == {"HEALTHY"}
+    world.advance(10)
+    assert world.shut() == {}
+    victim = silence_with_darkness(world)
+    world.advance(10)
+    assert victim not in world.chain("train/0")
+
+
+def test_a_clock_that_stays_behind_is_told_once(world):
+    now, told = world.now, len(world.told)
+    for number in range(100):
+        world.now = now - 50 + number / 10
+        world.handle(Tick())
+    assert world.kinds()[told:].count("stalled") == 1
+
+
+def test_what_was_overdue_before_it_was_put_on_the_agenda_is_no_stall(world):
+    """A drain was cut off by the end of the controller, and its maintenance was over before the next one began."""
+    victim = world.chain("train/0")[1]
+    world.deaf = {node.name for node in world.spec.nodes}
+    world.maintenance(victim, seconds=60)
+    world.deaf = set()
+    world.stall(HOUR)
+    told = len(world.told)
+    world.restart()
+    world.advance(30)
+    assert "stalled" not in world.kinds()[told:]
+    assert world.overlay(victim) == ""
+
+
+def test_nodes_that_were_taken_out_of_use_are_not_missed(make_world):
+    """Most of the fabric was drained and switched off: silence of the rest may be judged still."""
+    world = make_world(nodes=16).start()
+    world.submit(rings=1, tp=16)
+    for number in range(5, 16):
+        world.cordon(f"n{number}")
+        world.hang_up(f"n{number}")
+    world.advance(20)
+    assert world.shut() == {}
+    victim = silence_with_darkness(world)
+    world.advance(10)
+    assert world.verdict(victim) == "FAILED"
+
+
+def test_a_cordoned_node_of_a_ring_is_missed(world):
+    for node in world.spec.nodes[:9]:
+        world.cordon(node.name)
+        world.hang_up(node.name)
+    world.advance(20)
+    assert "silence" in world.shut()
+
+
+@pytest.mark.parametrize("kind", ["stall", "silence"])
+def test_while_in_doubt_a_person_is_believed(world, kind):
+    world.advance(5)
+    victim = world.chain("train/0")[1]
+    world.hang_up(victim)
+    world.advance(8)
+    if kind == "stall":
+        world.stall(10)
+        world.handle(Tick())
+    else:
+        for node in world.spec.nodes[8:]:
+            world.hang_up(node.name)
+        world.hang_up(world.chain("train/1")[0])
+        world.advance(5)
+    assert "silence" in world.shut()
+    assert victim in world.chain("train/0")
+    world.declare_dead(victim)
+    assert world.verdict(victim) == "FAILED"
+
+
+def test_an_idle_node_that_was_told_something_before_a_stall_gets_its_time_anew(world):
+    """Its answer may be there, and unread."""
+    port = world.wiring.ports(15)[0]
+    world.plant.select(15, port.bundle, port.path)
+    world.deaf = {"n15"}
+    world.hang_up("n15")
+    world.silent.clear()
+    world.dial("n15")
+    assert "n15" in world.commanded()
+    (command,) = [command for command in world.commands if command.node == "n15"]
+    world.stall(30)
+    world.handle(Tick())
+    assert not world.engine.state.node("n15").unanswered
+    world.deaf = set()
+    world.answer(command)
+    world.advance(20)
+    assert not world.engine.state.node("n15").unanswered
+    assert not world.engine.state.new_failures
+
+
+def test_a_stall_shows_although_nothing_but_the_pulse_is_due(make_world):
+    """Nobody has dialled in, and nothing is waited for."""
+    world = make_world(nodes=4)
+    world.silent = {node.name for node in world.spec.nodes}
+    world.start()
+    world.advance(60)
+    world.stall(2.5)
+    world.handle(Tick())
+    assert "stood still" in world.shut()["silence"]
+
+
+def test_who_was_not_heard_since_the_start_has_a_confirm_time_from_when_the_gate_opens(world):
+    victim = world.chain("train/0")[1]
+    world.fail(FaultKind.POWER_OFF, victim)
+    world.restart()
+    world.advance(14)
+    assert world.shut() == {}
+    assert world.verdict(victim) == "UNKNOWN"
+    assert victim in world.chain("train/0")
+    world.advance(3)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")

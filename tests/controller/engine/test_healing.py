@@ -1,5 +1,7 @@
 """A fault, and the ring that heals around it: one test per kind of evidence."""
 
+import pytest
+
 from ringlight.controller.engine.state import RingState
 from ringlight.emulator.faults import FaultKind
 from ringlight.fabric.wiring import HopKey
@@ -311,3 +313,36 @@ def test_rings_on_other_distances_than_one_to_k_heal_like_any(make_world):
     world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1], gpu=0)
     assert world.ring("train/0").state is RingState.ACTIVE
     world.assert_light_is_plan()
+
+
+@pytest.fixture
+def torn(make_world):
+    """A line in which a second ring waits: there would be room, if one of two fibres that are cut were not."""
+    world = make_world(nodes=7, k=1, closed=False, retest=100.0).start()
+    assert world.submit(rings=2, tp=12, min_rings=1).error is None
+    cuts = []
+    for node in ("n0", "n5"):
+        cuts.append(world.fail(FaultKind.FIBRE_CUT, node, distance=1))
+        world.advance(3)
+    assert (world.chain("train/0"), world.chain("train/1")) == (["n1", "n2", "n3"], [])
+    world.commands.clear()
+    world.cuts = cuts
+    return world
+
+
+def test_a_ring_that_works_is_not_moved_to_try_out_a_fibre_that_was_dark(torn):
+    told = len(torn.told)
+    torn.advance(350)
+    assert torn.kinds()[told:].count("hop-retest") >= 2
+    assert not torn.commanded() & {"n1", "n2", "n3"}
+    assert torn.ring("train/0").state is RingState.ACTIVE
+
+
+def test_a_ring_that_waits_tries_it_out_with_nodes_that_serve_nobody(torn):
+    torn.repair(torn.cuts[1])
+    torn.advance(150)
+    assert torn.chain("train/1") == ["n4", "n5", "n6"]
+    assert torn.ring("train/1").state is RingState.ACTIVE
+    assert not torn.commanded() & {"n1", "n2", "n3"}
+    assert torn.engine.state.wiring.parse_hop("n5+1") not in torn.engine.state.untested
+    torn.assert_light_is_plan()

@@ -103,3 +103,27 @@ def test_overlays_survive_a_restart(world):
     assert world.overlay("n15") == "cordoned"
     assert "n15" not in spares(world)
     assert world.engine.state.node("n15").overlay_reason == "fan"
+
+
+def test_a_node_that_is_cordoned_in_maintenance_does_not_come_back_by_itself(world):
+    world.maintenance("n15", seconds=10)
+    world.cordon("n15", reason="fan")
+    world.advance(20)
+    assert (world.overlay("n15"), world.engine.state.node("n15").overlay_reason) == ("maintenance", "fan")
+    world.restart()
+    world.advance(20)
+    assert world.overlay("n15") == "maintenance"
+    world.uncordon("n15")
+    world.advance(1)
+    assert "n15" in spares(world)
+
+
+def test_a_node_that_is_cordoned_while_it_drains_for_maintenance_stays_cordoned(world):
+    victim = world.chain("train/0")[1]
+    world.deaf = {node.name for node in world.spec.nodes}
+    world.maintenance(victim, seconds=10)
+    world.cordon(victim)
+    world.deaf = set()
+    world.advance(30)
+    assert victim not in world.chain("train/0")
+    assert world.overlay(victim) == "cordoned"

@@ -156,3 +156,95 @@ def test_a_site_may_let_long_silence_count(make_world):
     assert victim not in world.chain("train/0")
     assert "than this site allows" in world.engine.state.node(victim).judgement.reason
     world.assert_light_is_plan()
+
+
+def test_a_launcher_is_not_believed_about_two_neighbours(world):
+    """What keeps us from hearing both may be what the job stands still for. A person may still know better."""
+    chain = world.chain("train/0")
+    for name in chain[1:3]:
+        world.hang_up(name)
+    world.advance(10)
+    assert {world.verdict(name) for name in chain[1:3]} == {"UNREACHABLE"}
+    world.report_stall("train")
+    world.advance(5)
+    assert world.chain("train/0") == chain
+    world.declare_dead(chain[1])
+    assert chain[1] not in world.chain("train/0")
+
+
+def test_a_probe_that_was_asked_before_the_node_spoke_is_out_of_date(probing):
+    victim = probing.chain("train/0")[1]
+    fall_silent(probing, victim, 6)
+    assert probing.probes == [victim]
+    probing.silent.discard(victim)
+    probing.dial(victim)
+    fall_silent(probing, victim, 3.5)
+    probing.probed(victim, False)
+    assert probing.verdict(victim) == "SUSPECT"
+    assert victim in probing.chain("train/0")
+
+
+def test_nobody_is_probed_while_in_doubt_and_everybody_who_is_silent_still_afterwards(probing):
+    probing.advance(5)
+    victim = probing.chain("train/0")[1]
+    for node in probing.spec.nodes[:9]:
+        probing.hang_up(node.name)
+    probing.advance(60)
+    assert probing.probes == []
+    for node in probing.spec.nodes[:9]:
+        if node.name != victim:
+            probing.silent.discard(node.name)
+            probing.dial(node.name)
+    probing.advance(10)
+    assert probing.probes == [victim]
+
+
+def test_a_probe_of_a_node_that_is_not_in_the_fabric_is_nobodys(probing):
+    probing.probed("nowhere", False)
+    assert "probe" not in probing.kinds()
+
+
+def test_time_that_was_spent_in_doubt_is_not_overdue(make_world):
+    """What a site allows is counted from the moment from which silence may be judged."""
+    world = make_world(health=HealthSettings(unreachable_bypass_after=60.0)).start()
+    world.submit()
+    world.advance(5)
+    victim = world.chain("train/0")[1]
+    for node in world.spec.nodes[:9]:
+        world.hang_up(node.name)
+    world.advance(100)
+    for node in world.spec.nodes[:9]:
+        if node.name != victim:
+            world.silent.discard(node.name)
+            world.dial(node.name)
+    world.advance(50)
+    assert world.verdict(victim) == "UNREACHABLE"
+    world.advance(20)
+    assert world.verdict(victim) == "FAILED"
+
+
+def test_nor_if_the_neighbour_fell_silent_a_little_later(world):
+    chain = world.chain("train/0")
+    world.report_stall("train")
+    world.hang_up(chain[1])
+    world.advance(1.5)
+    world.hang_up(chain[2])
+    world.advance(10)
+    assert world.chain("train/0") == chain
+
+
+def test_a_launcher_is_not_believed_before_silence_is_confirmed(world):
+    victim = world.chain("train/0")[1]
+    world.report_stall("train")
+    fall_silent(world, victim, 4)
+    assert world.verdict(victim) == "SUSPECT"
+    world.advance(2)
+    assert world.verdict(victim) == "FAILED"
+
+
+def test_long_silence_of_a_node_that_serves_nobody_is_no_failure(make_world):
+    """It has no ring that could be lost."""
+    world = make_world(health=HealthSettings(unreachable_bypass_after=60.0)).start()
+    fall_silent(world, "n15", 200)
+    assert world.verdict("n15") == "UNREACHABLE"
+    assert not world.engine.state.new_failures

@@ -1,5 +1,7 @@
 """The decision table of verdicts, row by row."""
 
+from itertools import product
+
 import pytest
 
 from ringlight.controller.health.verdicts import (
@@ -35,19 +37,67 @@ TABLE = [
 ]
 
 
+WITNESS = {"witness": "an operator says it is dead"}
+OVERDUE = {"overdue": True}
+LATCHED = {"failed_on": BYPASSED}
+
+MORE = [
+    # While the controller may be deaf, silence alone and what a rule says of it count for nothing; a word does.
+    (Speech.DOUBTED, {}, NeighbourLight.DARK, Verdict.UNKNOWN),
+    (Speech.DOUBTED, {}, NeighbourLight.PRESENT, Verdict.UNKNOWN),
+    (Speech.DOUBTED, OVERDUE, NeighbourLight.PRESENT, Verdict.UNKNOWN),
+    (Speech.DOUBTED, WITNESS, NeighbourLight.PRESENT, Verdict.FAILED),
+    (Speech.DOUBTED, LATCHED, NeighbourLight.NONE_EXPECTED, Verdict.FAILED),
+    (Speech.DOUBTED, LATCHED, NeighbourLight.PRESENT, Verdict.UNKNOWN),
+    (Speech.SUSPECT, WITNESS, NeighbourLight.PRESENT, Verdict.FAILED),
+    (Speech.SUSPECT, OVERDUE, NeighbourLight.PRESENT, Verdict.SUSPECT),
+    (Speech.SUSPECT, LATCHED, NeighbourLight.NONE_EXPECTED, Verdict.FAILED),
+    (Speech.SILENT, WITNESS, NeighbourLight.PRESENT, Verdict.FAILED),
+    (Speech.SILENT, WITNESS, NeighbourLight.NO_WITNESS, Verdict.FAILED),
+    (Speech.SILENT, WITNESS, NeighbourLight.NONE_EXPECTED, Verdict.FAILED),
+    (Speech.SILENT, OVERDUE, NeighbourLight.PRESENT, Verdict.FAILED),
+    (Speech.SILENT, OVERDUE, NeighbourLight.NO_WITNESS, Verdict.FAILED),
+    (Speech.SILENT, LATCHED, NeighbourLight.NO_WITNESS, Verdict.FAILED),
+    # Who speaks is alive, whatever others say, and nobody is dead who was not heard yet.
+    (Speech.SPEAKS, WITNESS | OVERDUE | LATCHED, NeighbourLight.DARK, Verdict.HEALTHY),
+    (Speech.AWAITED, WITNESS | OVERDUE, NeighbourLight.DARK, Verdict.UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("speech", "more", "light", "verdict"), MORE)
+def test_doubt_witnesses_rules_and_former_failures(speech, more, light, verdict):
+    assert judge(Evidence(speech, [], light, **more)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("more", "ground"),
+    [
+        (WITNESS, Ground.WITNESS),
+        (OVERDUE, Ground.RULE),
+        (LATCHED, Ground.DARKNESS),
+        (WITNESS | LATCHED, Ground.WITNESS),
+    ],
+)
+def test_what_a_failure_rests_on_is_named(more, ground):
+    judgement = judge(Evidence(Speech.SILENT, [], NeighbourLight.NONE_EXPECTED, **more))
+    assert ground in judgement.grounds
+    assert Ground.REPORT not in judgement.grounds
+
+
 @pytest.mark.parametrize(("speech", "faults", "light", "verdict"), TABLE)
 def test_the_table(speech, faults, light, verdict):
     assert judge(Evidence(speech, faults, light)).verdict is verdict
 
 
 def test_a_failed_node_always_has_a_ground_beside_silence():
-    for speech in Speech:
-        for light in NeighbourLight:
-            for faults in ([], [INFO], [DEGRADED], [FATAL]):
-                for failed_on in (frozenset(), BYPASSED):
-                    judgement = judge(Evidence(speech, faults, light, failed_on=failed_on))
-                    if judgement.verdict is Verdict.FAILED:
-                        assert judgement.grounds - {Ground.SILENCE, Ground.TIME}
+    faults = ([], [INFO], [DEGRADED], [FATAL])
+    failed = 0
+    for evidence in product(Speech, faults, NeighbourLight, (frozenset(), BYPASSED), ("", "a person"), (True, False)):
+        judgement = judge(Evidence(*evidence))
+        if judgement.verdict is Verdict.FAILED:
+            failed += 1
+            assert judgement.grounds - {Ground.SILENCE, Ground.TIME}, evidence
+    assert failed
 
 
 def test_a_bypassed_node_stays_failed_until_it_speaks():
