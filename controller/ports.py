@@ -86,6 +86,7 @@ class Store(Protocol):
 
         Raises:
             StoreError: that is not possible now; it may be asked again.
+            StoreTakenError: another controller has put one there.
         """
 
     async def events(self, *, after: int, limit: int, subject: str = "") -> Sequence[LoggedEvent]:

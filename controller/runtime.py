@@ -279,6 +279,8 @@ class Runtime:
         events, _ = self.feed_of_events.recent(0)
         try:
             kept_as = await self.store.begin_anew(Batch([everything(self.engine.state)], events))
+        except StoreTakenError:
+            raise
         except StoreError as error:
             raise StoreError(f"{damage}, and no new one can be begun: {error}", hint=error.hint) from error
         self.feed(StoreBegunAnew(str(damage), kept_as))

@@ -71,9 +71,10 @@ class SessionSettings:
     burst: Annotated[int, Field(ge=1, strict=True, json_schema_extra={"unit": "agents"})] = 50
     """Agents that may come at once without waiting."""
 
-    longest_wait: Seconds = 2.0
+    longest_wait: Annotated[float, Field(gt=0, le=5, strict=True, json_schema_extra={"unit": "s"})] = 2.0
     """Seconds an agent may have to wait for its turn; with more it is sent away at once, and dials again after a pause.
-    Less than an agent is ready to wait for a welcome."""
+    At most half of what an agent waits for a welcome: one that gives up in the queue dials again, and makes the herd
+    larger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ start a thousand of them.
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import Callable
@@ -14,7 +15,10 @@ from collections.abc import Callable
 from ringlight.controller.engine.events import ProbeAnswered
 from ringlight.controller.health.settings import ProbeSettings
 
+_log = logging.getLogger(__name__)
+
 _AT_ONCE = 8
+_LAST_WAIT = 2.0  # seconds until one that was killed must be gone; one that waits for a dead disk never is
 _UP, _DOWN = 0, 1  # exit statuses
 
 
@@ -70,9 +74,21 @@ class ProbeHook:
         except TimeoutError:
             return ProbeAnswered(node, None, f"{command[0]} did not end within {self._settings.timeout:g} s")
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            await _end(process, command[0])
         if status in (_UP, _DOWN):
             return ProbeAnswered(node, status == _UP)
         return ProbeAnswered(node, None, f"{command[0]} exited with {status}")
+
+
+async def _end(process: asyncio.subprocess.Process, program: str) -> None:
+    """End a program and all that it started. One that cannot be ended, run by sudo perhaps, is left alone."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it and all that it started have ended
+    except PermissionError:
+        _log.warning("%s runs as another user and cannot be ended by the controller", program)
+    # While the daemon stops this is waited for, too: it must have an end.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_WAIT):
+            await process.wait()

@@ -143,14 +143,7 @@ class SqliteStore:
             if not batch:
                 connection.execute("UPDATE term SET closed = 0")
             self._put(connection, batch)
-        self._epoch = max(self._epoch, *(persist.epoch for persist in batch.persist), 0)
-        self._complete = True
-
-    def _check_term(self, connection: sqlite3.Connection) -> None:
-        """Where the lock on the file does not hold, as on some network file systems, another controller may have it."""
-        (epoch,) = connection.execute("SELECT epoch FROM term").fetchone()
-        if epoch > self._epoch:
-            raise StoreTakenError(f"{self._path}: another controller began epoch {epoch}", hint=_IN_USE_HINT)
+        self._note_written(batch)
 
     def _put(self, connection: sqlite3.Connection, batch: Batch) -> None:
         for persist in batch.persist:
@@ -159,6 +152,16 @@ class SqliteStore:
         if batch.events and batch.events[-1].event.sequence >= self._pruned_at + _PRUNE_EVERY:
             self._pruned_at = batch.events[-1].event.sequence
             connection.execute("DELETE FROM events WHERE sequence <= ?", (self._pruned_at - self._events_kept,))
+
+    def _note_written(self, batch: Batch) -> None:
+        self._epoch = max([self._epoch, *(persist.epoch for persist in batch.persist)])
+        self._complete = True
+
+    def _check_term(self, connection: sqlite3.Connection) -> None:
+        """Where the lock on the file does not hold, as on some network file systems, another controller may have it."""
+        epoch = max((row[0] for row in connection.execute("SELECT epoch FROM term")), default=0)
+        if epoch > self._epoch:
+            raise StoreTakenError(f"{self._path}: another controller began epoch {epoch}", hint=_IN_USE_HINT)
 
     def _check_file(self) -> None:
         """SQLite goes on writing into a file that was deleted, and nobody would ever read it."""
@@ -178,10 +181,9 @@ class SqliteStore:
         aside = self._move_aside()
         new.rename(self._path)
         self._file = _identity(self._path)
-        self._epoch = max(self._epoch, *(persist.epoch for persist in everything.persist), 0)
         self._lost = False
+        self._note_written(everything)
         self._connect()
-        self._complete = True
         return aside
 
     def _check_for_another_controller(self) -> None:
@@ -195,7 +197,7 @@ class SqliteStore:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCK_BYTES, _FIRST_LOCK_BYTE)
             except BlockingIOError as error:
-                raise StoreError(f"{self._path} was replaced, and is in use", hint=_IN_USE_HINT) from error
+                raise StoreTakenError(f"{self._path} was replaced, and is in use", hint=_IN_USE_HINT) from error
 
     def _write_new(self, file: Path, everything: Batch) -> None:
         """Make a file that holds everything. Nobody looks at it before it is whole."""

@@ -3,6 +3,7 @@
 import heapq
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,14 +44,14 @@ def test_never_more_than_the_rate_allows(pauses):
         assert sum(first <= turn < first + 1.0 for turn in turns[index:]) <= settings.rate + settings.burst + 1
 
 
-def come_back(seed):
-    """When a thousand agents are let in after an outage that brought all of them to the cap of their pauses."""
+def come_back(seed, failures):
+    """When a thousand agents are let in that all lost their sessions at once, and failed to dial so often since."""
     rng, settings = Random(seed), AgentSettings()
     turnstile = Turnstile(SessionSettings())
     dials, let_in = [], []
     for agent in range(AGENTS):
         backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
-        for _ in range(10):
+        for _ in range(failures):
             backoff.next()
         heapq.heappush(dials, (backoff.next(), agent, backoff))
     while dials:
@@ -63,12 +64,34 @@ def come_back(seed):
     return let_in
 
 
-def test_pitfall_27_a_thousand_agents_are_back_within_half_a_minute_and_never_all_at_once():
+@pytest.mark.parametrize("failures", [0, 2, 4, 10], ids=["at-once", "0.4-s", "1.6-s", "at-the-cap"])
+def test_pitfall_27_a_thousand_agents_are_back_within_half_a_minute_and_never_all_at_once(failures):
+    """Whether the controller was away for a moment, so that pauses are short and dials come in a heap, or for long."""
     for seed in range(5):
-        let_in = come_back(seed)
+        let_in = come_back(seed, failures)
+        assert len(let_in) == AGENTS
         assert max(let_in) <= 30.0
         seconds = [sum(second <= when < second + 1 for when in let_in) for second in range(int(max(let_in)) + 1)]
-        assert max(seconds) < 3 * (len(let_in) / len(seconds)), seconds
+        assert max(seconds) < 3 * (len(let_in) / len(seconds)), (seed, seconds)
+
+
+@pytest.mark.parametrize("failures", range(12))
+def test_pitfall_27_pauses_are_spread_over_the_whole_interval_below_the_cap_as_at_it(failures):
+    """Evenly: the largest distance between what was drawn and a flat distribution is what chance gives.
+
+    Kolmogorov-Smirnov with 2,000 draws: 1.95 / sqrt(2000) is exceeded once in a thousand times. The seeds are fixed.
+    """
+    settings, drawn = AgentSettings(), []
+    bound = min(settings.backoff_first * 2**failures, settings.backoff_cap)
+    for seed in range(2_000):
+        backoff = Backoff(Random(seed), first=settings.backoff_first, cap=settings.backoff_cap)
+        for _ in range(failures):
+            backoff.next()
+        drawn.append(backoff.next() / bound)
+    drawn.sort()
+    distance = max(max(abs(part - index / 2_000), abs(part - (index + 1) / 2_000)) for index, part in enumerate(drawn))
+    assert distance < 1.95 / 2_000**0.5
+    assert 0 <= drawn[0] < drawn[-1] <= 1
 
 
 def test_pitfall_27_pauses_are_spread_over_the_whole_interval_at_the_cap_too():

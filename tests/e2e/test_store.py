@@ -7,6 +7,7 @@ import subprocess
 import aiohttp
 import pytest
 
+from ringlight.emulator.stack import Daemon, StackError
 from ringlight.protos.v1 import emulator_pb2 as pb
 
 pytestmark = pytest.mark.e2e
@@ -107,3 +108,30 @@ async def test_a_full_disk_stops_no_healing_and_is_got_over(lab, small_disk):
         chains = {ring.name: list(ring.nodes) for ring in await running.observer.rings()}
         assert await chains_after_restart(running) == chains
         assert len(healed) == 3
+
+
+async def test_a_damaged_store_is_refused_at_the_start_and_once_moved_away_loses_no_light(lab):
+    async with lab() as running:
+        chains = sorted(list(ring.nodes) for ring in await running.observer.rings())
+        await running.stack.controller_daemon.stop()
+        store = running.stack.directory / "state" / "controller.sqlite"
+        with store.open("r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * 4096)
+        damaged = store.read_bytes()
+        log = running.stack.directory / "refused.log"
+        with pytest.raises(StackError) as refusal:
+            await Daemon("controller", running.stack.controller_arguments(), log).start()
+        message = str(refusal.value)
+        for words in ("error:", str(store), "hint:", "move it away", "keep their light"):
+            assert words in message
+        assert "Traceback" not in message
+        assert store.read_bytes() == damaged
+        store.rename(store.with_name("for-later"))
+        running.observer.events.clear()
+        await running.stack.restart_controller()
+        # Agents dial again after pauses of up to five seconds, and a ring is adopted when all of its nodes are back.
+        for name in ("adopted-16/0", "adopted-16/1", "adopted-16/2"):
+            await running.event("ring-adopted", name)
+        await running.assert_light_is_plan(3)
+        assert sorted(list(ring.nodes) for ring in await running.observer.rings()) == chains

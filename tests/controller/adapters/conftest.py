@@ -12,7 +12,7 @@ from ringlight.controller.adapters.southbound import AgentService
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.health.settings import HeartbeatSettings
 from ringlight.controller.runtime import Runtime
-from ringlight.controller.settings import Settings
+from ringlight.controller.settings import SessionSettings, Settings
 from ringlight.fabric.circuits import all_loopback
 from ringlight.fabric.inventory import inventory_of
 from ringlight.protos import codec
@@ -154,8 +154,9 @@ def serve(make_wiring, store):
     """Starts a controller: `async with serve() as controller`. A heartbeat interval that no slow machine misses."""
 
     @asynccontextmanager
-    async def start(*, nodes=8, interval=60.0, clock=None):
-        engine = Engine(make_wiring(nodes), Settings(heartbeat=HeartbeatSettings(interval=interval)))
+    async def start(*, nodes=8, interval=60.0, clock=None, sessions=None):
+        settings = Settings(heartbeat=HeartbeatSettings(interval=interval), sessions=sessions or SessionSettings())
+        engine = Engine(make_wiring(nodes), settings)
         runtime = Runtime(engine, store, clock or SystemClock())
         server = grpc.aio.server(options=server_options())
         service = AgentService(runtime)

@@ -1,12 +1,14 @@
 """The site's own witness: real programs, good and bad."""
 
 import asyncio
+import os
 import stat
 import time
 from pathlib import Path
 
 import pytest
 
+from ringlight.controller.adapters import probe as module
 from ringlight.controller.adapters.probe import ProbeHook
 from ringlight.controller.engine.events import ProbeAnswered
 from ringlight.controller.health.settings import ProbeSettings
@@ -103,3 +105,46 @@ async def test_a_node_waits_once_and_only_a_few_are_asked_at_once(asked, program
     assert len(at_once) == len(nodes)
     assert max(at_once) <= 8
     assert list((tmp_path / "running").iterdir()) == []
+
+
+async def test_one_that_may_not_be_ended_keeps_nobody_waiting(asked, program, monkeypatch, caplog):
+    """As when it runs by sudo: the system says no, and the controller goes on."""
+    start, started = asyncio.create_subprocess_exec, []
+
+    async def remember(*command, **how):
+        started.append(await start(*command, **how))
+        return started[-1]
+
+    def refuse(_group, _signal):
+        raise PermissionError
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", remember)
+    monkeypatch.setattr(os, "killpg", refuse)
+    monkeypatch.setattr(module, "_LAST_WAIT", 0.05)
+    answers = await asked([program("exec sleep 1000")], "n1", limit=0.1)
+    assert answers["n1"].up is None
+    assert started[0].returncode is None
+    started[0].kill()
+    await started[0].wait()
+    assert "did not end within 0.1 s" in answers["n1"].text
+    assert "another user" in caplog.text
+
+
+async def test_a_stop_leaves_no_program_behind(program, tmp_path):
+    """Neither one that runs, nor what that started; and who waits is not asked any more."""
+    body = f"sleep 1000 & echo $! $$ > {tmp_path}/$1; mv {tmp_path}/$1 {tmp_path}/$1.started; wait"
+    answers = []
+    hook = ProbeHook(ProbeSettings(command=(program(body), "{node}"), timeout=PATIENCE), answers.append)
+    running = asyncio.create_task(hook.run_forever())
+    for number in range(20):
+        hook.ask(f"n{number}")
+    async with asyncio.timeout(PATIENCE):
+        while len(started := list(tmp_path.glob("*.started"))) < 8:  # noqa: ASYNC110 - only the file system tells
+            await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    for file in started:
+        for process in file.read_text().split():
+            await asyncio.to_thread(wait_for_end, int(process))
+    assert len(list(tmp_path.glob("*.started"))) == 8
+    assert answers == []

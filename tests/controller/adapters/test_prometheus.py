@@ -164,3 +164,19 @@ async def test_gates_quarantine_and_overlays_are_gauges(shown):
     }
     assert await shown.value("ringlight_nodes_quarantined") == 3
     assert families["ringlight_nodes_overlaid"][("ringlight_nodes_overlaid", ("overlay", "cordoned"))] == 2
+
+
+async def test_pitfall_30_memory_does_not_grow_with_what_comes_and_goes(shown):
+    """A thousand jobs, and nodes that fail and are cured: as many series afterwards as before."""
+    shown.view = replace(shown.view, abnormal={})
+    shown.metrics.observe(FabricEvent(1, "ring-active", "train/0", "", {"heal_seconds": "0.03"}))
+    shown.metrics.observe(FabricEvent(2, "verdict", "n1", ""))
+    before = {name: set(samples) for name, samples in (await shown.families()).items()}
+    for number in range(1_000):
+        shown.view = replace(shown.view, abnormal={f"n{number}": "FAILED"})
+        shown.metrics.observe(FabricEvent(2 * number, "ring-active", f"job-{number}/0", "", {"heal_seconds": "0.03"}))
+        shown.metrics.observe(FabricEvent(2 * number + 1, "verdict", f"n{number}", f"text {number}"))
+        if number % 100 == 0:
+            await shown.metrics.render()
+    shown.view = replace(shown.view, abnormal={})
+    assert {name: set(samples) for name, samples in (await shown.families()).items()} == before

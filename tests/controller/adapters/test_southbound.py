@@ -1,6 +1,7 @@
 """Sessions of agents over real connections: how they begin, what travels on them, and every way in which they end."""
 
 import asyncio
+import contextlib
 
 import grpc
 import grpc.aio
@@ -9,6 +10,7 @@ import pytest
 from ringlight.controller.adapters import southbound as module
 from ringlight.controller.adapters.southbound import SessionLink
 from ringlight.controller.engine.effects import SendCircuits, SendConfirm
+from ringlight.controller.settings import SessionSettings
 from ringlight.fabric.circuits import Path
 from ringlight.protos.status import HINT_KEY
 from ringlight.protos.v1 import agent_pb2 as pb
@@ -116,6 +118,62 @@ async def test_the_same_agent_that_dials_again_takes_its_session_over(serve):
         assert old.session != new.session
         assert list(controller.state.sessions) == [new.session]
         assert controller.state.node("n0").session == new.session
+
+
+async def test_agents_are_let_in_at_a_rate_in_the_order_in_which_they_came(serve):
+    """The first at once, the others a fifth of a second apart."""
+    async with serve(sessions=SessionSettings(rate=5.0, burst=1, longest_wait=5.0)) as controller:
+        agents = [await controller.dial(number) for number in range(4)]
+        for agent in agents:
+            await agent.call.wait_for_connection()
+        loop, began, turns = asyncio.get_running_loop(), 0.0, []
+        turnstile = controller.service._turnstile
+        turn = turnstile.turn
+        turnstile.turn = lambda now: turns.append(turn(now)) or turns[-1]
+        began = loop.time()
+        for number, agent in enumerate(agents, start=1):
+            await agent.say(hello=agent.hello())
+            async with asyncio.timeout(PATIENCE):
+                while len(turns) < number:  # noqa: ASYNC110 - a plain list
+                    await asyncio.sleep(0.001)
+        welcomes = await asyncio.gather(*(agent.next("welcome") for agent in agents))
+        assert loop.time() - began >= 0.5
+        assert [welcome.session for welcome in welcomes] == ["s1", "s2", "s3", "s4"]
+        connected = [event.subject for event in controller.events if event.kind == "agent-connected"]
+        assert connected == [agent.name for agent in agents]
+
+
+async def test_an_agent_whose_turn_would_come_too_late_is_sent_away_at_once(serve):
+    """And not left waiting until its own patience ends; it comes back after a pause, and is let in."""
+    async with serve(sessions=SessionSettings(rate=2.0, burst=1, longest_wait=0.4)) as controller:
+        first, second = await controller.dial(0), await controller.dial(1)
+        await first.enter()
+        began = asyncio.get_running_loop().time()
+        await second.say(hello=second.hello())
+        error = await second.ended()
+        assert asyncio.get_running_loop().time() - began < 0.4
+        assert error.code() is grpc.StatusCode.UNAVAILABLE
+        assert "too many agents dial at once" in error.details()
+        assert hint_of(error) == "dial again in a moment"
+        assert len(controller.state.sessions) == 1
+        async with asyncio.timeout(PATIENCE):
+            while len(controller.state.sessions) < 2:
+                again = await controller.dial(1)
+                await again.say(hello=again.hello())
+                with contextlib.suppress(grpc.aio.AioRpcError):
+                    await again.next("welcome")
+
+
+async def test_one_that_leaves_while_it_waits_for_its_turn_leaves_nothing(serve):
+    async with serve(sessions=SessionSettings(rate=2.0, burst=1, longest_wait=5.0)) as controller:
+        first, second = await controller.dial(0), await controller.dial(1)
+        await first.enter()
+        await second.say(hello=second.hello())
+        second.call.cancel()
+        third = await controller.dial(2)
+        await third.enter()
+        assert {session.agent for session in controller.state.sessions.values()} == {"agent-0", "agent-2"}
+        assert len(controller.service._links) == 2
 
 
 # -- what travels ----------------------------------------------------------------------------------------------------

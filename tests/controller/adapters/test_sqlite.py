@@ -16,7 +16,7 @@ from ringlight.controller.engine.effects import (
     StoredOverlay,
     StoredRing,
 )
-from ringlight.controller.ports import Batch, LoggedEvent, StoreError, StoreTakenError
+from ringlight.controller.ports import Batch, LoggedEvent, StoreError
 
 JOB = StoredJob("train", 2, 16, 1, 0, 1)
 RINGS = tuple(StoredRing(f"train/{i}", "train", ("n0", "n1"), "ACTIVE", "", 3) for i in range(11))
@@ -291,14 +291,3 @@ async def test_a_term_has_generations_of_its_own_before_anything_was_written(ope
     _, first = await open_store()
     _, second = await open_store()
     assert first.generation < first.reserved <= second.generation < second.reserved
-
-
-async def test_a_store_that_another_controller_took_is_not_written(open_store):
-    """Where the lock on the file does not hold."""
-    store, restored = await open_store()
-    await store.write(Batch([Persist(jobs=(JOB,), epoch=restored.epoch + 3)]))
-    await store._run(lambda: store._connection.execute("UPDATE term SET epoch = epoch + 1"))
-    with pytest.raises(StoreTakenError, match="another controller began epoch 5"):
-        await store.write(Batch([Persist(rings=RINGS)]))
-    _, restored = await open_store()
-    assert restored.rings == ()

@@ -19,7 +19,7 @@ from ringlight.controller.adapters.sqlite import FILE_NAME, SqliteStore
 from ringlight.controller.engine.effects import FabricEvent, Persist, StoredHold, StoredJob, StoredRing
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import Cordon
-from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError
+from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError, StoreTakenError
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
 
@@ -154,7 +154,7 @@ async def test_pitfall_16_every_store_error_code_at_every_statement_loses_nothin
             assert trouble.hint
             assert isinstance(trouble, StoreDamagedError) == (code & 0xFF in DAMAGE)
             assert not real.in_transaction
-    assert statement == 10, "one more than BEGIN, whose it is, job, two rings, hold, term, events, COMMIT"
+    assert statement == 10, "one more than BEGIN, whose term it is, job, two rings, hold, term, events, COMMIT"
     store._connection = real
     restored = await reopened(store)
     assert (restored.jobs, restored.rings, restored.hold) == ((JOB,), RINGS, StoredHold("p"))
@@ -169,7 +169,7 @@ async def test_pitfall_16_no_error_code_ends_the_writer_or_keeps_anything_from_t
     store = make_store(tmp_path)
     async with running(Runtime(Engine(make_wiring(8), Settings()), store, SystemClock())) as runtime:
         await at_rest(runtime)
-        for statement in range(1, 7):  # BEGIN, whose it is, overlay, term, events, COMMIT
+        for statement in range(1, 7):  # BEGIN, whose term it is, overlay, term, events, COMMIT
             store._connection.execute("PRAGMA synchronous = OFF")  # for the sake of the test's time
             store._connection = Failing(store._connection, statement, code)
             with contextlib.suppress(StoreError):  # "done, but not on record": it is soon
@@ -426,7 +426,7 @@ async def test_two_controllers_do_not_take_the_file_from_each_other_in_turns(sto
             for _ in range(2):
                 with pytest.raises(StoreDamagedError, match="removed or replaced"):
                     await store.write(Batch())
-                with pytest.raises(StoreError, match="in use") as told:
+                with pytest.raises(StoreTakenError, match="in use") as told:
                     await store.begin_anew(EVERYTHING)
                 assert "another controller" in told.value.hint
             assert not list(store._path.parent.glob("*.damaged-*"))
