@@ -239,6 +239,10 @@ class ServedNode:
         self._command = command
         self._work.set()
 
+    def forget_command(self) -> None:
+        """Leave out a command that was not begun: it came on a session that is over, and the hello must be true."""
+        self._command = None
+
     def confirm(self, *, epoch: int, transaction: str) -> None:
         """A planned change is proven."""
         if self._executor is not None:

@@ -103,7 +103,9 @@ class Session:
             await link.close()
 
     async def _open(self, link: Link) -> None:
-        """Hello with what the hardware says now, and the answer to it."""
+        """Hello with what the hardware says now, and the answer to it. Nothing of a former session comes after it."""
+        for node in self._nodes.values():
+            node.forget_command()
         await self._refresh_all()
         try:
             async with asyncio.timeout(self._settings.welcome_timeout):

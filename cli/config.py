@@ -11,7 +11,6 @@ from ringlight.cli.exit_codes import ExitCode
 from ringlight.cli.output import OutputForm, emit_data, listing, output_option
 from ringlight.controller.configuration import Setting, as_document, settings_of
 from ringlight.controller.configuration_file import load_settings
-from ringlight.fabric.errors import InvalidError
 
 
 @click.group()
@@ -22,13 +21,12 @@ def config() -> None:
 @config.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def check(*, file: Path) -> ExitCode:
-    """Check a configuration file: every mistake on a line of its own, with what would be right."""
-    try:
-        settings = load_settings(file)
-    except InvalidError as error:
-        click.echo(str(error), err=True)
-        return ExitCode.ERROR
-    changed = [setting.key for setting in settings_of(settings) if setting.value != setting.default]
+    """Say whether FILE can be used, and what it changes.
+
+    Lists every mistake on a line of its own: its key, what is wrong there, and what would be right. For a CI job,
+    before `ringlight controller --config FILE` meets it.
+    """
+    changed = [setting.key for setting in settings_of(load_settings(file)) if setting.value != setting.default]
     click.echo(f"{file}: fine; other than the defaults: {', '.join(changed) or 'nothing'}")
     return ExitCode.FINE
 
@@ -37,9 +35,10 @@ def check(*, file: Path) -> ExitCode:
 @click.option("--config", "file", type=click.Path(path_type=Path), help="A configuration file.")
 @output_option
 def show(*, file: Path | None, output: OutputForm) -> ExitCode:
-    """Show every setting: its value (marked where it is not the default), unit, default and reason.
+    """Show every setting with its value, unit, default and reason.
 
-    As YAML it is a configuration file with every key.
+    A star marks a value that is not the default. As YAML it is a configuration file with every key; as JSON each
+    setting also has what is allowed.
     """
     settings = load_settings(file)
     every = settings_of(settings)
@@ -74,13 +73,17 @@ def _table(settings: Sequence[Setting]) -> Table:
             )
             for setting in settings
         ],
-        free=("REASON",),
+        free=("VALUE", "DEFAULT", "REASON"),
     )
 
 
 def _words(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, list | dict) and not value:
-        return "none"
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    match value:
+        case float():
+            return f"{value:g}"
+        case [] | {}:
+            return "none" if not value else ", ".join(f"{key}: {each}" for key, each in value.items())
+        case list():
+            return " ".join(value)
+        case _:
+            return str(value)

@@ -8,6 +8,7 @@ import click
 import grpc.aio
 from rich.table import Table
 
+from ringlight.cli.changes import confirmed
 from ringlight.cli.client import ControllerConnection, Peer, controller_options, to_controller
 from ringlight.cli.exit_codes import ExitCode
 from ringlight.cli.output import OutputForm, emit, facts, output_option
@@ -17,15 +18,20 @@ from ringlight.protos.v1 import fabric_pb2 as pb
 _Request = TypeVar("_Request")
 
 
+_ON_RESET = "what is FAILED then is bypassed at once, what recovered meanwhile stays as it is; nothing is replayed"
+
+
 def gate_words(fabric: pb.Fabric) -> str:
     """Which gates are shut, and why."""
+    if not fabric.gates:
+        return "not told: the controller is of an older release"
     shut = [f"{gate.name} is shut: {gate.reason}" for gate in fabric.gates if not gate.open]
     return "; ".join(shut) or "all open"
 
 
 def held(fabric: pb.Fabric) -> bool:
-    """Whether something keeps the controller from moving anything: a gate beside the one that judges silence."""
-    return any(not gate.open for gate in fabric.gates if gate.name != "silence")
+    """Whether a gate waits for a person. The one that judges silence is shut after every start, and opens by itself."""
+    return any(not gate.open for gate in fabric.gates if not (gate.name == "silence" and fabric.starting))
 
 
 @click.command()
@@ -39,7 +45,7 @@ def pause(peer: Peer, output: OutputForm, *, reason: str) -> ExitCode:
     end. Survives a restart of the controller.
     """
     fabric = asyncio.run(_ask(peer, lambda controller: (controller.stub.Pause, pb.PauseRequest(reason=reason))))
-    emit(fabric, output, lambda: _table(fabric))
+    emit(fabric, output, lambda: _gates(fabric))
     return ExitCode.FINE
 
 
@@ -49,7 +55,7 @@ def pause(peer: Peer, output: OutputForm, *, reason: str) -> ExitCode:
 def resume(peer: Peer, output: OutputForm) -> ExitCode:
     """End a pause: the present state is healed afresh."""
     fabric = asyncio.run(_ask(peer, lambda controller: (controller.stub.Resume, pb.ResumeRequest())))
-    emit(fabric, output, lambda: _table(fabric))
+    emit(fabric, output, lambda: _gates(fabric))
     return ExitCode.FINE
 
 
@@ -66,8 +72,11 @@ def breaker() -> None:
 @output_option
 @watch_option
 def status(peer: Peer, output: OutputForm, *, watch: bool) -> ExitCode:
-    """Whether the breaker tripped, why, and how much of its allowance is used. Exits with 2 when it tripped."""
-    return show(View(_fetch, _table, _exit_code), peer, output, watch=watch)
+    """Whether the breaker tripped, and why.
+
+    Also how much of its allowance is used, and what a reset would do. Exits with 2 when it tripped.
+    """
+    return show(View(_fetch, _breaker, _exit_code), peer, output, watch=watch)
 
 
 @breaker.command()
@@ -78,12 +87,17 @@ def reset(peer: Peer, output: OutputForm, *, yes: bool) -> ExitCode:
     """Let things move again, by the present state of the fabric: what failed is bypassed at once, what is well stays.
 
     Look first at `ringlight status` and `ringlight events`: if the nodes are not really dead, find out why they look
-    so. Nothing that happened meanwhile is replayed.
+    so. Nothing that happened meanwhile is replayed. Asks first on a terminal; elsewhere --yes is required.
     """
-    if not yes:
-        click.confirm("Have you looked, and shall every FAILED node be bypassed now?", abort=True)
+    if not confirmed(
+        "Have you looked, and shall every FAILED node be bypassed now?",
+        doing="resetting the breaker, which bypasses every FAILED node,",
+        otherwise="the breaker was not reset",
+        yes=yes,
+    ):
+        return ExitCode.ERROR
     fabric = asyncio.run(_ask(peer, lambda controller: (controller.stub.ResetBreaker, pb.ResetBreakerRequest())))
-    emit(fabric, output, lambda: _table(fabric))
+    emit(fabric, output, lambda: _breaker(fabric))
     return ExitCode.FINE
 
 
@@ -100,11 +114,24 @@ async def _ask(
 
 
 def _exit_code(fabric: pb.Fabric) -> ExitCode:
-    tripped = any(gate.name == "breaker" and not gate.open for gate in fabric.gates)
-    return ExitCode.DEGRADED if tripped else ExitCode.FINE
+    return ExitCode.FINE if _tripped(fabric) is None else ExitCode.DEGRADED
 
 
-def _table(fabric: pb.Fabric) -> Table:
-    allowance = f"{fabric.newly_failed} of {fabric.breaker_allowance} nodes that may newly fail within the window"
-    gates = [(gate.name, "open" if gate.open else f"shut: {gate.reason}") for gate in fabric.gates]
-    return facts([*gates, ("allowance used", allowance)])
+def _tripped(fabric: pb.Fabric) -> str | None:
+    return next((gate.reason for gate in fabric.gates if gate.name == "breaker" and not gate.open), None)
+
+
+def _gates(fabric: pb.Fabric) -> Table:
+    return facts((gate.name, "open" if gate.open else f"shut: {gate.reason}") for gate in fabric.gates)
+
+
+def _breaker(fabric: pb.Fabric) -> Table:
+    tripped = _tripped(fabric)
+    used = f"{fabric.newly_failed} of {fabric.breaker_allowance} nodes that may newly fail within the window"
+    return facts(
+        [
+            ("breaker", "has not tripped" if tripped is None else f"tripped, nothing moves: {tripped}"),
+            ("allowance used", used),
+            ("on reset", "nothing to reset" if tripped is None else _ON_RESET),
+        ]
+    )

@@ -19,7 +19,7 @@ _SHORT_PATHS = {"LOOPBACK": "loop", "PATH_1": "p1", "PATH_2": "p2", "DARK": "dar
 @controller_options
 @output_option
 @watch_option
-@click.option("--abnormal", is_flag=True, help="Leave out HEALTHY nodes that are not cordoned.")
+@click.option("--abnormal", is_flag=True, help="Leave out HEALTHY nodes that nothing lies over.")
 def nodes(peer: Peer, output: OutputForm, *, watch: bool, abnormal: bool) -> ExitCode:
     """List the nodes in fabric order.
 

@@ -37,8 +37,9 @@ def status(peer: Peer, output: OutputForm, *, watch: bool) -> ExitCode:
     """The fabric at a glance.
 
     Exits with 2 when the fabric is degraded: a ring is neither ACTIVE nor RELEASED, a node is FAILED, UNREACHABLE,
-    UNKNOWN or DEGRADED or in quarantine, a hop is dead, the store is not ok, an invariant was violated, or a gate other
-    than `silence` is shut. SUSPECT and PROBATION pass by themselves and do not count.
+    UNKNOWN, DEGRADED or in quarantine, a hop is dead, a gate is shut, the store is not ok, or an invariant was
+    violated. SUSPECT and PROBATION pass by themselves and do not count; nor does the silence gate while agents are
+    still dialling in after a start.
     """
     return show(View(_fetch, _table, _exit_code), peer, output, watch=watch)
 

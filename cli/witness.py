@@ -4,6 +4,7 @@ import asyncio
 
 import click
 
+from ringlight.cli.changes import confirmed
 from ringlight.cli.client import Peer, controller_options, to_controller
 from ringlight.cli.exit_codes import ExitCode
 from ringlight.cli.nodes import nodes_table
@@ -22,10 +23,16 @@ def declare_dead(peer: Peer, output: OutputForm, *, nodes: tuple[str, ...], reas
 
     For a machine that hangs with its light on: its agent is silent, and its neighbours see nothing wrong. Refused with
     exit code 3 for a node whose agent speaks: `ringlight drain` takes that out of its ring. Forgotten the moment the
-    node speaks again.
+    node speaks again. Asks first on a terminal; elsewhere --yes is required.
     """
-    if not yes:
-        click.confirm(f"Are you sure that {' '.join(nodes)} cannot be doing any work?", abort=True)
+    named = " ".join(nodes)
+    if not confirmed(
+        f"Are you sure that no work is done on {named}, and shall rings be laid anew without?",
+        doing=f"declaring {named} dead, which lays rings anew,",
+        otherwise="nothing was declared dead",
+        yes=yes,
+    ):
+        return ExitCode.ERROR
     reply = asyncio.run(_declare(peer, pb.DeclareDeadRequest(nodes=nodes, reason=reason)))
     emit(reply, output, lambda: nodes_table(reply.nodes))
     return ExitCode.FINE

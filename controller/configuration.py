@@ -7,14 +7,17 @@ what would be right. Read from the settings' own definitions, so that nothing he
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from ringlight.controller.settings import Settings
+from ringlight.fabric.problem import Problem, under
 
 _DEFAULTS = Settings()
 _SCHEMA: dict[str, Any] = TypeAdapter(Settings).json_schema()
+_NO_SECTIONS = f"expected sections such as {', '.join(list(_SCHEMA['properties'])[:4])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def _limits(schema: Mapping[str, Any]) -> str:
         ("maximum", "at most"),
         ("exclusiveMaximum", "less than"),
     )
-    words = [f"{word} {schema[bound]:g}" for bound, word in bounds if bound in schema]
+    words = [f"{word} {schema[bound]}" for bound, word in bounds if bound in schema]
     kind = {"integer": "a whole number", "number": "a number", "array": "a list", "object": "a table"}
     return ", ".join([kind.get(schema.get("type", ""), "a value"), *words])
 
@@ -94,31 +97,35 @@ def as_document(settings: Settings) -> dict[str, Any]:
     return document
 
 
-def mistakes(error: ValidationError) -> list[str]:
-    """Every mistake of a file on a line of its own: where, what, and what would be right."""
-    return [_mistake(problem) for problem in error.errors(include_url=False)]
+def mistakes(error: ValidationError) -> list[Problem]:
+    """Every mistake of a file: its key, what is wrong there, and what would be right."""
+    return [_mistake(problem["loc"], problem["type"], problem["msg"]) for problem in error.errors(include_url=False)]
 
 
-def _mistake(problem: Mapping[str, Any]) -> str:
-    location = [str(part) for part in problem["loc"]]
-    key = ".".join(location) or "file"
-    if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        return f"{key}: there is no such key{_meant(location)}"
-    if problem["type"] == "dataclass_type" and len(location) == 1:
-        return f"{key}: is a section: write its keys below it, indented"
-    text = str(problem["msg"]).removeprefix("Value error, ")
+def _mistake(location: Sequence[int | str], kind: str, message: str) -> Problem:
+    key = reduce(under, location, "")
+    if kind in ("unexpected_keyword_argument", "extra_forbidden"):
+        return Problem(key, f"there is no such key{_meant(location)}")
+    if kind == "dataclass_type":
+        return Problem(key, "expected a section: its keys stand below it, indented" if key else _NO_SECTIONS)
+    text = message.removeprefix("Value error, ")
     known = _leaf(location)
-    return f"{key}: {text}" + (f" (allowed is {_limits(known)})" if known is not None else "")
+    return Problem(key, text if known is None else f"{text} (allowed is {_limits(known)})")
 
 
-def _meant(location: Sequence[str]) -> str:
-    if len(location) == 1:
-        near, kind = list(_SCHEMA["properties"]), "sections"
+def _meant(location: Sequence[int | str]) -> str:
+    *within, name = map(str, location)
+    if within:
+        near, kind = [key for section, key, _ in _leaves() if section == within[0]], "keys of this section"
     else:
-        near, kind = [name for section, name, _ in _leaves() if section == location[0]], "keys of this section"
-    close = difflib.get_close_matches(location[-1], near, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; {kind} are {', '.join(near)}"
+        near, kind = list(_SCHEMA["properties"]), "sections"
+    if close := difflib.get_close_matches(name, near, n=1):
+        return f"; did you mean {close[0]!r}?"
+    if elsewhere := difflib.get_close_matches(name, [key for _, key, _ in _leaves()], n=1):
+        homes = [f"{section}.{key}" for section, key, _ in _leaves() if key == elsewhere[0]]
+        return f"; did you mean {' or '.join(homes)}?"
+    return f"; {kind} are {', '.join(near)}"
 
 
-def _leaf(location: Sequence[str]) -> Mapping[str, Any] | None:
+def _leaf(location: Sequence[int | str]) -> Mapping[str, Any] | None:
     return next((schema for section, name, schema in _leaves() if [section, name] == list(location[:2])), None)

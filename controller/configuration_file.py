@@ -1,32 +1,57 @@
-"""Reads the controller's configuration file."""
+"""Reads the controller's configuration file: YAML whose sections are the groups of settings.
 
+Every mistake is reported, not only the first, each with its key and what would be right. What YAML itself lets pass, a
+key that is written twice, is a mistake too: the one that loses may be the one that somebody counts on.
+"""
+
+from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from ringlight.controller.configuration import mistakes
 from ringlight.controller.settings import Settings
-from ringlight.fabric.errors import InvalidError
+from ringlight.fabric.document import read_document
+from ringlight.fabric.problem import Problem, WrongFileError
+
+_NOTHING = (read_document(""), read_document("---"))  # what a file without any key reads as
+
+
+class ConfigurationError(WrongFileError):
+    """A configuration file is wrong."""
+
+    advice = "`ringlight config show` lists every key with its unit, default and reason"
 
 
 def load_settings(path: Path | None) -> Settings:
     """Read settings from a YAML file; without one, the defaults.
 
     Raises:
-        InvalidError: unreadable, not YAML, an unknown key or a value out of range; every mistake is listed.
+        ConfigurationError: unreadable, not YAML, an unknown key or a value out of range; every mistake is listed.
     """
     if path is None:
         return Settings()
+    read = read_document(ConfigurationError.read(path))
+    if read in _NOTHING:
+        return Settings()
+    document, problems = read
+    found = _check(document) if document is not None else []
+    if isinstance(found, Settings) and not problems:
+        return found
+    further = [] if isinstance(found, Settings) else found
+    raise ConfigurationError(str(path), _by_key([*problems, *further]))
+
+
+def _check(document: object) -> Settings | list[Problem]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InvalidError(f"{path} is not YAML: {error}") from error
-    try:
-        return TypeAdapter(Settings).validate_python({} if document is None else document)
+        return TypeAdapter(Settings).validate_python(document)
     except ValidationError as error:
-        found = "\n".join(f"  {mistake}" for mistake in mistakes(error))
-        hint = "`ringlight config show` lists every key with its unit, default and reason"
-        raise InvalidError(f"{path} has mistakes:\n{found}", hint=hint) from error
+        return mistakes(error)
+
+
+def _by_key(problems: Iterable[Problem]) -> list[Problem]:
+    """One line a key: that it has no value, and which it may have, is one mistake."""
+    messages: dict[str, list[str]] = {}
+    for problem in problems:
+        messages.setdefault(problem.path, []).append(problem.message)
+    return [Problem(path, "; ".join(said)) for path, said in messages.items()]

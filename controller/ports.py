@@ -22,6 +22,12 @@ class StoreDamagedError(StoreError):
     """What the store held is lost: its file is damaged, or was taken away."""
 
 
+class StoreTakenError(StoreError):
+    """Another controller has begun a term on this store: it is not ours any more."""
+
+    code = ErrorCode.CONFLICT
+
+
 class Clock(Protocol):
     """Time, in seconds."""
 
@@ -69,6 +75,7 @@ class Store(Protocol):
         Raises:
             StoreError: nothing of the batch was written.
             StoreDamagedError: nor ever will be.
+            StoreTakenError: nor may it be.
         """
 
     async def begin_anew(self) -> str:

@@ -27,9 +27,17 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, OperatorRequest, StoreBegunAnew, Tick
+from ringlight.controller.engine.events import Event, OperatorRequest, StoreBegunAnew, StoreTaken, Tick
 from ringlight.controller.feed import EventFeed
-from ringlight.controller.ports import AgentLink, Clock, LoggedEvent, Store, StoreDamagedError, StoreError
+from ringlight.controller.ports import (
+    AgentLink,
+    Clock,
+    LoggedEvent,
+    Store,
+    StoreDamagedError,
+    StoreError,
+    StoreTakenError,
+)
 from ringlight.controller.unwritten import Unwritten
 from ringlight.fabric.errors import RinglightError
 from ringlight.fabric.protocol import SILENT_INTERVALS
@@ -235,6 +243,10 @@ class Runtime:
             trouble = error
             self._unwritten.give_back(batch)
             await self._begin_anew(error)
+        except StoreTakenError as error:
+            trouble = error
+            self._unwritten.give_back(batch)
+            self.feed(StoreTaken(str(error)))
         except StoreError as error:
             trouble = error
             self._unwritten.give_back(batch)

@@ -4,7 +4,9 @@ Settings are frozen dataclasses; the groups below are the sections of the config
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from ringlight.controller.health.gpu_settings import GpuSettings
 from ringlight.controller.health.settings import (
@@ -57,6 +59,24 @@ class ChangeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How agents that dial are let in."""
+
+    __pydantic_config__ = STRICT
+
+    rate: Annotated[float, Field(gt=0, le=100_000, strict=True, json_schema_extra={"unit": "agents/s"})] = 200.0
+    """Agents let in a second: a hello costs more than any other message, and a thousand of them at once would hold up
+    the news of a fault."""
+
+    burst: Annotated[int, Field(ge=1, strict=True, json_schema_extra={"unit": "agents"})] = 50
+    """Agents that may come at once without waiting."""
+
+    longest_wait: Seconds = 2.0
+    """Seconds an agent may have to wait for its turn; with more it is sent away at once, and dials again after a pause.
+    Less than an agent is ready to wait for a welcome."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSettings:
     """What is kept on disk."""
 
@@ -83,6 +103,7 @@ class Settings:
     flap: FlapSettings = field(default_factory=FlapSettings)
     probe: ProbeSettings = field(default_factory=ProbeSettings)
     change: ChangeSettings = field(default_factory=ChangeSettings)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     def __post_init__(self) -> None:

@@ -25,7 +25,7 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, ProbeAnswered, SessionLost, Tick
+from ringlight.controller.engine.events import Event, ProbeAnswered, SessionLost, StoreTaken, Tick
 from ringlight.controller.settings import Settings
 from ringlight.controller.unwritten import Unwritten
 from ringlight.emulator.plant import Plant
@@ -272,5 +272,8 @@ class Controller:
         batch = self._unwritten.take()
         if batch and not self._store.write(self, batch.persist):
             self._unwritten.give_back(batch)
+            if self._store.is_taken_from(self):
+                self._feed(StoreTaken("another controller began a term on its store"))
+                return
             self._writing = True
             self._schedule.after(_RETRY_SECONDS, lambda: self._soon(self._write))

@@ -2,7 +2,7 @@
 
 Order within a stream is kept, as in gRPC: a later message never overtakes an earlier one, while streams overtake each
 other. A cut loses what is in flight, and each side notices when it does. Either direction can be held up, and lets go
-of everything later.
+of everything later; and it can repeat each message, which no stream does, and nobody may be harmed by.
 """
 
 from collections import deque
@@ -23,11 +23,13 @@ class Direction(Generic[_Message]):
     Attributes:
         delay: seconds that a message takes, about.
         held: messages are held up at present.
+        doubled: messages arrive twice at present.
     """
 
     def __init__(self, schedule: Schedule, rng: Random, deliver: Callable[[_Message], None]) -> None:
         self.delay = USUAL_DELAY
         self.held = False
+        self.doubled = False
         self._schedule = schedule
         self._rng = rng
         self._deliver = deliver
@@ -45,6 +47,8 @@ class Direction(Generic[_Message]):
         now = self._schedule.now
         self._last = max(self._last, now + self._rng.uniform(0.1, 2.0) * self.delay)
         self._schedule.after(self._last - now, lambda: self._arrive(message))
+        if self.doubled:
+            self._schedule.after(self._last - now, lambda: self._arrive(message))
 
     def _arrive(self, message: _Message) -> None:
         if self._open:

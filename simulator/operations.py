@@ -20,6 +20,7 @@ WEIGHTS: Mapping[str, float] = {
     "tear-link": 2,
     "hold-link": 1,
     "slow-link": 1,
+    "double-link": 0.7,
     "crash-controller": 1,
     "lose-store": 0.2,
     "restore-backup": 0.2,

@@ -40,6 +40,7 @@ def _repair(simulation: Simulation) -> None:
         if link is not None:
             for direction in (link.up, link.down):
                 direction.delay = USUAL_DELAY
+                direction.doubled = False
                 direction.release()
 
 

@@ -1,6 +1,6 @@
 """One seed: a fabric is drawn, operations are drawn, all of it is run, and judged."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -18,7 +18,7 @@ from ringlight.fabric.spec import (
 from ringlight.fabric.wiring import Wiring
 from ringlight.simulator.agent import Agent
 from ringlight.simulator.controller import Failpoint
-from ringlight.simulator.operations import Operation, draw
+from ringlight.simulator.operations import WEIGHTS, Operation, draw
 from ringlight.simulator.peace import make_peace
 from ringlight.simulator.simulation import Plan, Simulation, groups_of
 
@@ -88,11 +88,15 @@ def run(
     engine: type[Engine] = Engine,
     agent: type[Agent] = Agent,
     failpoint: Failpoint | None = None,
+    weights: Mapping[str, float] = WEIGHTS,
 ) -> Verdict:
-    """Run one case, to its end or to the first thing that must never be."""
+    """Run one case, to its end or to the first thing that must never be.
+
+    Another engine or agent than the real one, a failpoint, and other weights are for tests of the simulator itself.
+    """
     rng = Random(case.seed)  # noqa: S311 - no secret
     plan = draw_plan(rng, case.nodes)
-    drawn = draw(rng, plan.wiring.size, case.operations)
+    drawn = draw(rng, plan.wiring.size, case.operations, weights)
     chosen = [operation for operation in drawn if case.only is None or operation.index in _set(case.only)]
     simulation = Simulation(plan, Random(rng.random()), engine=engine, agent=agent, failpoint=failpoint)  # noqa: S311 - no secret
     simulation.begin()

@@ -224,6 +224,11 @@ class Simulation:
             direction.hold()
             self.schedule.after(operation.seconds, direction.release)
 
+    def _do_double_link(self, operation: Operation) -> None:
+        link = self._agent(operation).link
+        if link is not None:
+            link.up.doubled = link.down.doubled = True
+
     def _do_slow_link(self, operation: Operation) -> None:
         link = self._agent(operation).link
         if link is not None:

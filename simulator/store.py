@@ -70,9 +70,13 @@ class MemoryStore:
             wall,
         )
 
+    def is_taken_from(self, owner: object) -> bool:
+        """Whether another controller has begun a term since."""
+        return owner is not self._owner
+
     def write(self, owner: object, batch: Iterable[Persist]) -> bool:
         """Write all of it or, if that is not possible, nothing."""
-        if self.refuses or owner is not self._owner:
+        if self.refuses or self.is_taken_from(owner):
             return False
         for persist in batch:
             self._apply(persist)

@@ -214,7 +214,8 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         return foretold_to(foretold)
 
     def _fabric(self) -> pb.Fabric:
-        return fabric_to(view.view_fabric(self._state, self._runtime.now), self._runtime.store_trouble or "ok")
+        fabric = view.view_fabric(self._state, self._runtime.now)
+        return fabric_to(fabric, store=self._runtime.store_trouble or "ok", starting=not self._state.open)
 
     def _job(self, name: str) -> JobRecord:
         return self._state.job(name)

@@ -11,8 +11,8 @@ from ringlight.protos.v1 import fabric_pb2 as pb
 _LONGEST_MAINTENANCE = 30 * 86_400.0  # seconds
 
 
-def fabric_to(fabric: view.FabricView, store: str) -> pb.Fabric:
-    """The fabric at a glance, and how its store is."""
+def fabric_to(fabric: view.FabricView, *, store: str, starting: bool) -> pb.Fabric:
+    """The fabric at a glance, how its store is, and whether agents are still dialling in after a start."""
     return pb.Fabric(
         name=fabric.name,
         k=fabric.k,
@@ -38,6 +38,7 @@ def fabric_to(fabric: view.FabricView, store: str) -> pb.Fabric:
         quarantined=fabric.quarantined,
         newly_failed=fabric.newly_failed,
         breaker_allowance=fabric.breaker_allowance,
+        starting=starting,
     )
 
 

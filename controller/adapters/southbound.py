@@ -2,8 +2,9 @@
 
 One reader and one writer task a stream, both ended with the session. The outbox holds at most one command a node, the
 latest, and one sign of life: it is bounded by construction, and a slow agent cannot make it grow. Each heartbeat is
-answered with a sign of life, so these spread over time as the heartbeats do. One watchman for all sessions ends those
-that were silent, or that do not take what they are sent, for three heartbeat intervals.
+answered with a sign of life, so these spread over time as the heartbeats do. Agents are let in at a rate (`turnstile`).
+One watchman for all sessions ends those that were silent, or that do not take what they are sent, for three heartbeat
+intervals.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from ringlight.controller.adapters.wire import circuits_to, confirm_to, event_fr
 from ringlight.controller.engine.effects import SendCircuits, SendConfirm
 from ringlight.controller.engine.events import SessionLost
 from ringlight.controller.runtime import Runtime
+from ringlight.controller.turnstile import Turnstile
 from ringlight.fabric.errors import InvalidError, RinglightError, UnavailableError
 from ringlight.fabric.protocol import SILENT_INTERVALS
 from ringlight.protos import status
@@ -90,11 +92,13 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
         self._runtime = runtime
         self._links: dict[str, SessionLink] = {}
         self._numbers = count(1)
+        self._turnstile = Turnstile(runtime.engine.state.settings.sessions)
 
     async def Session(self, request_iterator: AsyncIterator[pb.AgentMessage], context: Context) -> None:  # type: ignore[override]  # replies are written, not yielded
         """One session, from hello to end."""
         runtime = self._runtime
         hello = await self._first_message(request_iterator, context)
+        await self._wait_for_turn(context)
         session = f"s{next(self._numbers)}"
         link = SessionLink(session, runtime.now)
         runtime.attach(session, link)
@@ -108,6 +112,13 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
             runtime.detach(session)
             runtime.feed(SessionLost(session, str(link.error or link.end)))
         await self._abort_if_ended(link, context)
+
+    async def _wait_for_turn(self, context: Context) -> None:
+        """Agents are let in at a rate; what one says meanwhile waits in its stream, behind its hello."""
+        wait = self._turnstile.turn(self._runtime.now)
+        if wait is None:
+            await status.abort(context, UnavailableError("too many agents dial at once", hint="dial again in a moment"))
+        await asyncio.sleep(wait)
 
     @staticmethod
     async def _abort_if_ended(link: SessionLink, context: Context) -> None:

@@ -24,7 +24,7 @@ from ringlight.controller.adapters.sqlite_format import (
     read_events,
 )
 from ringlight.controller.engine.events import Restored
-from ringlight.controller.ports import Batch, Clock, LoggedEvent, StoreDamagedError, StoreError
+from ringlight.controller.ports import Batch, Clock, LoggedEvent, StoreDamagedError, StoreError, StoreTakenError
 
 FILE_NAME = "controller.sqlite"
 _SUFFIXES = ("", "-wal", "-shm")  # of the files that SQLite keeps
@@ -50,6 +50,7 @@ class SqliteStore:
         self._events_kept = events_kept
         self._block = block
         self._pruned_at = 0
+        self._epoch = 0  # the highest that we wrote
         self._complete = False  # everything that was told is in the file
         self._file = (0, 0)  # device and inode of the file that is open
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
@@ -97,6 +98,7 @@ class SqliteStore:
         with _transaction(connection):
             bring_up_to_date(connection, str(self._path))
             restored = begin_term(connection, self._block, self._clock.wall())
+        self._epoch = restored.epoch
         self._complete = True
         return restored
 
@@ -116,13 +118,23 @@ class SqliteStore:
         self._check_file()
         self._complete = False
         with _transaction(connection):
+            self._check_term(connection)
             for persist in batch.persist:
                 put_records(connection, persist)
             put_events(connection, batch.events)
             if batch.events and batch.events[-1].event.sequence >= self._pruned_at + _PRUNE_EVERY:
                 self._pruned_at = batch.events[-1].event.sequence
                 connection.execute("DELETE FROM events WHERE sequence <= ?", (self._pruned_at - self._events_kept,))
+        self._epoch = max([self._epoch, *(persist.epoch for persist in batch.persist)])
         self._complete = True
+
+    def _check_term(self, connection: sqlite3.Connection) -> None:
+        """Where the lock on the file does not hold, as on some network file systems, another controller may have it."""
+        (epoch,) = connection.execute("SELECT epoch FROM term").fetchone()
+        if epoch > self._epoch:
+            raise StoreTakenError(
+                f"{self._path}: another controller began epoch {epoch}", hint="give each controller its own --state"
+            )
 
     def _check_file(self) -> None:
         """SQLite goes on writing into a file that was deleted, and nobody would ever read it."""

@@ -8,6 +8,7 @@ What our records say is over is never adopted: it is the rest of a change. Light
 part of it were heard, serves nobody, and is let go. Nothing is commanded by any of this.
 """
 
+from collections.abc import Collection
 from itertools import count
 
 from ringlight.controller.engine.effects import Persist
@@ -20,13 +21,15 @@ from ringlight.controller.engine.state import (
     stored_job,
     stored_ring,
 )
+from ringlight.controller.health.verdicts import Verdict
 from ringlight.controller.planning.order import Chain
 from ringlight.fabric.rings import chain_tables
 
 
 def adopt_what_is_lit(state: State, now: float) -> None:
     """Take over every ring of light that no ring of ours accounts for; let go of light that makes no ring."""
-    state.strange_light = False
+    state.strange_light = state.light_waits = False
+    recorded = frozenset(state.rings)
     standing = {position for ring in state.rings.values() if _is_lit(state, ring) for position in ring.chain}
     others = [
         node.position
@@ -35,18 +38,23 @@ def adopt_what_is_lit(state: State, now: float) -> None:
     ]
     for piece in pieces(state, others):
         if piece.chain is not None:
-            _adopt(state, piece.chain, now)
-        elif not piece.unknown:
+            _adopt(state, piece.chain, recorded, now)
+        elif piece.unknown:
+            state.light_waits = True
+        else:
             _disown(state, piece, now)
 
 
-def _adopt(state: State, chain: Chain, now: float) -> None:
+def _adopt(state: State, chain: Chain, recorded: Collection[str], now: float) -> None:
     nodes = [state.nodes[position] for position in chain]
-    ring = _lost_ring(state, chain)
-    of_the_past = ring is None and not any(node.is_unrecorded for node in nodes)  # what is over, by our records
-    if of_the_past or any(node.leaving for node in nodes):
-        return
+    ring = _lost_ring(state, chain, recorded)
+    of_the_past = ring is None and not any(node.is_foreign for node in nodes)  # what is over, by our records
+    if of_the_past or any(node.leaving or node.unconfirmed for node in nodes):
+        return  # or what its agents will undo
     in_the_way = _in_the_way(state, chain) - {ring.name if ring else ""}
+    if any(not node.adopted for name in in_the_way for node in state.chain_nodes(state.rings[name])):
+        state.light_waits = True
+        return
     if any(_is_lit(state, state.rings[name]) for name in in_the_way):
         names = " ".join(node.name for node in nodes)
         state.tell("drift", nodes[0].name, f"the chain {names} is lit and lies across another ring; left so")
@@ -65,27 +73,31 @@ def _disown(state: State, piece: Piece, now: float) -> None:
             state.agenda.put(("park", node.name), now)
 
 
-def _lost_ring(state: State, chain: Chain) -> RingRecord | None:
+def _lost_ring(state: State, chain: Chain, recorded: Collection[str]) -> RingRecord | None:
     """The ring of ours that a chain is most likely; None when there is none that it could be.
 
     It has this length, is not where it should be, and has most nodes in common; one that was being changed when the
-    controller stopped may have none. Else it is one that waits for a place, or one that nothing is left of where it
-    should be.
+    controller stopped may have none. Else it is one that a node failed in, and that was led around it before that was
+    on record; or one that waits for a place, or one that nothing is left of where it should be.
     """
     tp = len(chain) * state.wiring.spec.gpus
     members = set(chain)
-    astray, waiting, gone = [], [], []
+    astray, broken, waiting, gone = [], [], [], []
     for job in sorted(state.jobs.values(), key=lambda job: job.precedence):
         for ring in job.rings if job.tp == tp else ():
+            if ring.name not in recorded:
+                continue  # it was adopted a moment ago
             if not ring.chain:
                 waiting.append(ring)
+            elif any(node.verdict is Verdict.FAILED for node in state.chain_nodes(ring)) and _is_lit(state, ring):
+                broken.append(ring)
             elif not _is_astray(state, ring):
                 continue
             elif members & set(ring.chain) or not ring.established:
                 astray.append(ring)
             elif not any(node.in_place for node in state.chain_nodes(ring)):
                 gone.append(ring)
-    others = iter([*waiting, *gone])
+    others = iter([*broken, *waiting, *gone])
     return max(astray, key=lambda ring: len(members & set(ring.chain)), default=next(others, None))
 
 

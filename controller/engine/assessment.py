@@ -219,11 +219,15 @@ def _take_back(state: State, hop: Hop) -> None:
 
 def damage(state: State, ring: RingRecord) -> str:
     """Why a ring cannot stay as it is, in words; empty when nothing is wrong with it."""
+    draining = [node.name for node in state.chain_nodes(ring) if node.overlay is Overlay.DRAINING]
+    return breakage(state, ring) or (f"{draining[0]} is being drained" if draining else "")
+
+
+def breakage(state: State, ring: RingRecord) -> str:
+    """Why a ring does not work, in words; empty when it does, be it only for a while."""
     for node in state.chain_nodes(ring):
         if node.verdict is Verdict.FAILED:
             return f"{node.name} failed: {node.judgement.reason}"
-        if node.overlay is Overlay.DRAINING:
-            return f"{node.name} is being drained"
     for hop in ring.hops:
         if hop.key in state.dead_hops:
             return f"hop {state.wiring.hop_name(hop.key)} is dark"

@@ -7,7 +7,7 @@ ring's new chain is proven, or when there will be none, all of them are told tha
 
 from ringlight.controller.engine.effects import SendConfirm
 from ringlight.controller.engine.overlays import end_drain
-from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, State
+from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, RingState, State
 
 
 def confirm(state: State, node: NodeRecord) -> None:
@@ -53,7 +53,7 @@ def let_go(state: State, job: str) -> None:
     Not before: a ring that moved to make room may fail to come up, and need the node.
     """
     nodes = leaving(state, job)
-    if not nodes or any(name.rpartition("/")[0] == job for name in state.in_flight):
+    if not nodes or not _is_at_rest(state, job):
         return
     for node in nodes:
         node.leaving = ""
@@ -61,6 +61,13 @@ def let_go(state: State, job: str) -> None:
         if node.overlay is Overlay.DRAINING:
             end_drain(state, node)
         confirm_idle(state, node)
+
+
+def _is_at_rest(state: State, job: str) -> bool:
+    """No ring of a job is being changed, or left broken until it may be."""
+    record = state.jobs.get(job)
+    waits = record is not None and any(ring.chain and ring.state is RingState.BROKEN for ring in record.rings)
+    return not waits and not any(name.rpartition("/")[0] == job for name in state.in_flight)
 
 
 def confirm_idle(state: State, node: NodeRecord) -> None:

@@ -8,12 +8,14 @@ Until every agent was heard, or the grace period after a start is over, nothing 
 a node that FAILED sets off a plan, and only one that restores its ring with nodes that have spoken and moves no other.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ringlight.controller.engine.adoption import adopt_what_is_lit
 from ringlight.controller.engine.assessment import (
     assess_hops,
     assess_node,
+    breakage,
     damage,
     is_usable,
     note_light,
@@ -47,10 +49,11 @@ from ringlight.controller.engine.events import (
     Restored,
     SessionLost,
     StoreBegunAnew,
+    StoreTaken,
     Tick,
 )
 from ringlight.controller.engine.faults import close_fault, open_fault, rule_again
-from ringlight.controller.engine.hold import why_held
+from ringlight.controller.engine.hold import depose, why_held
 from ringlight.controller.engine.invariants import Footing, check
 from ringlight.controller.engine.overlays import end_maintenance
 from ringlight.controller.engine.progress import advance, close_findings, give_up_on, take_answer, time_out
@@ -129,13 +132,15 @@ class Engine:
             self.state.tell("settled", self.state.wiring.spec.name, f"at rest in generation {self.state.generation}")
         self._settled = settled
 
-    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901 - one case an event
+    def _take(self, event: Event, change: Change, now: float) -> None:  # noqa: C901, PLR0912 - one case an event
         state = self.state
         match event:
             case Restored():
                 restore(state, event, now)
             case StoreBegunAnew():
                 keep_everything(state, event)
+            case StoreTaken():
+                depose(state, event.reason)
             case AgentHello():
                 welcome(state, event, change, now)
             case SessionLost():
@@ -293,7 +298,7 @@ class Engine:
         """One plan for everything that is due: what is broken dissolves, then jobs are planned by priority."""
         state = self.state
         if why_held(state):
-            self._hold()
+            self._leave_broken(sorted(state.damaged), why_held(state))
             return
         if state.capacity_grew:
             damaged_jobs = damaged_jobs | (state.postponed & state.jobs.keys())
@@ -307,16 +312,17 @@ class Engine:
             self._plan_job(job, change, now, damaged=job.name in damaged_jobs)
         state.capacity_grew = False
 
-    def _hold(self) -> None:
-        """Nothing may move: what is damaged stays where it lies, and is not called ACTIVE any more."""
+    def _leave_broken(self, names: Iterable[str], why: str) -> None:
+        """What is damaged stays where it lies for now, and is not called ACTIVE any more."""
         state = self.state
-        for name in sorted(state.damaged):
+        for name in names:
             ring = state.rings[name]
-            if ring.chain and ring.state is not RingState.BROKEN:
+            broken = breakage(state, ring)
+            if broken and ring.chain and ring.state is not RingState.BROKEN:
                 state.enter(ring, RingState.BROKEN)
                 ring.deadline = None
-                ring.cause = damage(state, ring)
-                state.tell("ring-broken", name, f"{ring.cause}; left so: {why_held(state)}")
+                ring.cause = broken
+                state.tell("ring-broken", name, f"{ring.cause}; left so: {why}")
 
     def _jobs_to_plan(self, damaged_jobs: set[str]) -> list[JobRecord]:
         """Jobs that lost something or may get something back, by priority; the others wait for more to dial in."""
@@ -327,6 +333,8 @@ class Engine:
             hopeful = state.open and state.capacity_grew and any(not ring.chain for ring in job.rings)
             if damaged and not state.open and not self._knows_enough(job):
                 state.postponed.add(job.name)
+                names = [ring.name for ring in job.rings if ring.name in state.damaged]
+                self._leave_broken(names, "agents are still dialling in")
             elif damaged or hopeful:
                 jobs.append(job)
         return jobs
@@ -404,5 +412,6 @@ class Engine:
             state.tell("invariant-violation", violation.node, text, invariant=violation.invariant)
         for name, command in sorted(commands.items()):
             state.has_commanded = True
-            state.node(name).sent = command.generation
+            node = state.node(name)
+            node.sent, node.sent_epoch = command.generation, command.epoch
             state.emit(command)

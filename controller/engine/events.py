@@ -61,6 +61,13 @@ class StoreBegunAnew:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreTaken:
+    """Another controller has begun a term on our store."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeHello:
     """What an agent read from one node's hardware when it dialled."""
 
@@ -325,6 +332,7 @@ OperatorRequest = (
 Event = (
     Restored
     | StoreBegunAnew
+    | StoreTaken
     | AgentHello
     | SessionLost
     | Heartbeat

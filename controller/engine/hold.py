@@ -95,11 +95,11 @@ def note_failure(state: State, node: NodeRecord, now: float) -> None:
     _keep(state)
 
 
-def depose(state: State, epoch: int, told_by: str) -> None:
-    """A later controller has been obeyed: this one commands nothing any more, and lets go of its agents."""
+def depose(state: State, why: str) -> None:
+    """A later controller took over: this one commands nothing any more, and lets go of its agents."""
     if state.deposed:
         return
-    state.deposed = f"{told_by} has obeyed epoch {epoch}: a later controller took over from this one, of {state.epoch}"
+    state.deposed = f"a later controller took over from this one, of epoch {state.epoch}: {why}"
     state.tell("deposed", state.wiring.spec.name, f"{state.deposed}; it commands nothing any more")
     for session in sorted(state.sessions):
         state.emit(Close(session, "a later controller took over"))

@@ -9,7 +9,9 @@ from ringlight.controller.engine.commitment import commit, confirm_idle
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import Applied
 from ringlight.controller.engine.hold import depose, note_failure
+from ringlight.controller.engine.speech import speech
 from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_ring
+from ringlight.controller.health.verdicts import Speech
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.outcomes import WRONG, ApplyCode, BundleCode
 from ringlight.fabric.wiring import Hop
@@ -27,14 +29,14 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
     node.observed = answer.circuits or node.observed
     note_light(state, node, answer.light, now)
     if answer.code is ApplyCode.REVERTED:
-        node.unconfirmed = False
+        node.unconfirmed = node.unconfirmed and answer.transaction != node.transaction
         state.agenda.put(("park", node.name), now)
         state.tell("reverted", node.name, f"returned to its former circuits: {answer.transaction} was not confirmed")
-    if answer.generation != node.generation:
-        return
+    if answer.generation != node.generation or answer.epoch != node.sent_epoch:
+        return  # to a command that was replaced, or to one of another controller
     state.owing.discard(node.position)
     if answer.code is ApplyCode.STALE_EPOCH and answer.highest_epoch > state.epoch:
-        depose(state, answer.highest_epoch, f"the agent of {node.name}")
+        depose(state, f"the agent of {node.name} has obeyed epoch {answer.highest_epoch}")
     if answer.code in _REFUSALS:
         node.unanswered = True
         state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")
@@ -156,4 +158,7 @@ def time_out(state: State, ring: RingRecord, now: float) -> None:
                 state.tell("no-answer", node.name, f"no answer to generation {node.generation} in time")
     elif ring.state is RingState.VERIFYING:
         for hop in dark_hops(state, ring):
-            kill_hop(state, hop, "both ends select it, but no light arrived", now)
+            if all(speech(state, state.nodes[port.position], now) is Speech.SPEAKS for port in (hop.low, hop.high)):
+                kill_hop(state, hop, "both ends select it, but no light arrived", now)
+            else:  # an end that is not heard may see light by now: its silence is judged elsewhere
+                ring.deadline = now + state.settings.change.light_timeout + ring.allowance

@@ -155,7 +155,7 @@ def want_tables(state: State, positions: set[int], change: Change, now: float) -
 def command(state: State, node: NodeRecord, change: Change, now: float) -> None:
     """Tell a node's agent to bring it to its wanted table, if there is an agent to tell."""
     node.generation = change.generation
-    node.is_foreign = node.is_unrecorded = False
+    node.is_foreign = False
     node.transaction = change.transaction
     node.commanded_at = now
     node.dark_since.clear()

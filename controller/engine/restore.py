@@ -22,7 +22,7 @@ def restore(state: State, event: Restored, now: float) -> None:
     state.wall_offset = event.wall - now
     state.paused, state.tripped = event.hold.paused, event.hold.tripped
     state.epoch = event.epoch
-    state.generation = state.restored_generation = event.generation
+    state.generation = event.generation
     state.recorded_generation = event.recorded
     state.sequence = event.sequence
     state.reserved = event.reserved

@@ -44,14 +44,15 @@ def welcome(state: State, hello: AgentHello, change: Change, now: float) -> None
 def _refuse_if_deposed(state: State, hello: AgentHello) -> None:
     """Agents belong to the controller of the highest epoch.
 
-    One that has commanded nothing yet may be a controller whose store was lost, and outranks what its agents have seen.
-    For one that has, a higher epoch means that another controller took over.
+    One that is starting, or that nobody dialled yet, may be a controller whose store was lost, and outranks what its
+    agents have seen. For any other a higher epoch means that another controller took over.
 
     Raises:
         UnavailableError: the agent should dial again, and find that other one.
     """
-    if hello.highest_epoch > state.epoch and state.has_commanded:
-        depose(state, hello.highest_epoch, f"agent {hello.agent}")
+    serves = state.has_commanded or (state.open and bool(state.known_agents))
+    if hello.highest_epoch > state.epoch and serves:
+        depose(state, f"agent {hello.agent} has obeyed epoch {hello.highest_epoch}")
     if state.deposed:
         raise UnavailableError(
             f"this controller is not in charge any more: {state.deposed}",
@@ -78,8 +79,8 @@ def _adopt(state: State, session: str, hello: NodeHello, change: Change, now: fl
     """Take over what the hardware says."""
     node = state.node(hello.node)
     if not node.adopted:
-        node.is_foreign = not 0 < hello.applied_generation <= state.restored_generation
-        node.is_unrecorded = node.is_foreign or hello.applied_generation > state.recorded_generation
+        node.is_foreign = not 0 < hello.applied_generation <= state.recorded_generation
+        state.strange_light |= state.light_waits
     rebooted = node.hardware_boot not in ("", hello.hardware_boot)
     node.session = session
     node.adopted = True

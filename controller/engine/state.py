@@ -95,12 +95,12 @@ class NodeRecord:
         findings: open faults the controller found itself: answers that were wrong or missing.
         well_since: when its last fault closed; None if it never had one.
         generation: of `desired`; 0 while nothing was ever wanted here.
-        is_foreign: the circuits it had when it first dialled in come from no version of the wanted state of ours.
-        is_unrecorded: they come from a change that the records do not know of.
+        is_foreign: the circuits it had when it first dialled in come from no change that our records know of.
         usable: it could be given to a ring, when it was last judged.
         transaction: of the last command, or what its agent says is unconfirmed.
         commanded_at: when the last command was decided (monotonic seconds).
         sent: generation of the last command that left for it.
+        sent_epoch: in which it left.
         answered: highest generation its agent answered for.
         unanswered: it did not answer its last command in time.
         drift: the digest its last drift was told about; 0 for none.
@@ -136,11 +136,11 @@ class NodeRecord:
     judgement: Judgement = _NOT_HEARD
     generation: int = 0
     is_foreign: bool = False
-    is_unrecorded: bool = False
     usable: bool = False
     transaction: str = ""
     commanded_at: float = 0.0
     sent: int = 0
+    sent_epoch: int = 0
     answered: int = 0
     unanswered: bool = False
     drift: int = 0
@@ -291,7 +291,6 @@ class State:
         self.started_at = 0.0
         self.epoch = 0
         self.generation = 0
-        self.restored_generation = 0  # may have been used before this start
         self.recorded_generation = 0  # of the newest change that the records knew of at this start
         self.reserved = 0
         self.sequence = self.violations = 0
@@ -318,6 +317,7 @@ class State:
         self.paused: str | None = None  # why a person told us to change nothing
         self.tripped: str | None = None  # why the breaker tripped
         self.deposed = ""  # who took over from us
+        self.light_waits = False  # for agents that have not dialled in, until adoption can judge it
         self.strange_light = False  # there may be light that no ring of ours accounts for: see `adoption`
         self.capacity_grew = False  # something that a waiting ring could use has become free
         self.in_flight: set[str] = set()  # rings that are being changed

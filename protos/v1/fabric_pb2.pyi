@@ -123,11 +123,12 @@ class Fabric(_message.Message):
     LONGEST_BYPASS_FIELD_NUMBER: _builtins.int
     STORE_FIELD_NUMBER: _builtins.int
     OVERLAYS_FIELD_NUMBER: _builtins.int
+    DISTANCES_FIELD_NUMBER: _builtins.int
     GATES_FIELD_NUMBER: _builtins.int
     QUARANTINED_FIELD_NUMBER: _builtins.int
     NEWLY_FAILED_FIELD_NUMBER: _builtins.int
     BREAKER_ALLOWANCE_FIELD_NUMBER: _builtins.int
-    DISTANCES_FIELD_NUMBER: _builtins.int
+    STARTING_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """of the fabric file"""
     k: _builtins.int
@@ -164,6 +165,8 @@ class Fabric(_message.Message):
     """nodes that failed within the breaker's window"""
     breaker_allowance: _builtins.int
     """more of them than this trip the breaker"""
+    starting: _builtins.bool
+    """agents are still dialling in after a start: a shut silence gate is no trouble yet"""
     @_builtins.property
     def verdicts(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """nodes by verdict"""
@@ -181,12 +184,12 @@ class Fabric(_message.Message):
         """nodes by overlay: cordoned, draining, maintenance"""
 
     @_builtins.property
-    def gates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Gate]:
-        """what can keep the controller from acting"""
-
-    @_builtins.property
     def distances(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """of the hops, from the shortest to the longest; 1..k unless the file says otherwise"""
+
+    @_builtins.property
+    def gates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Gate]:
+        """what can keep the controller from acting"""
 
     def __init__(
         self,
@@ -210,15 +213,16 @@ class Fabric(_message.Message):
         longest_bypass: _builtins.int = ...,
         store: _builtins.str = ...,
         overlays: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        distances: _abc.Iterable[_builtins.int] | None = ...,
         gates: _abc.Iterable[Global___Gate] | None = ...,
         quarantined: _builtins.int = ...,
         newly_failed: _builtins.int = ...,
         breaker_allowance: _builtins.int = ...,
-        distances: _abc.Iterable[_builtins.int] | None = ...,
+        starting: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaker_allowance", b"breaker_allowance", "closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "gates", b"gates", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "newly_failed", b"newly_failed", "nodes", b"nodes", "overlays", b"overlays", "quarantined", b"quarantined", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaker_allowance", b"breaker_allowance", "closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "gates", b"gates", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "newly_failed", b"newly_failed", "nodes", b"nodes", "overlays", b"overlays", "quarantined", b"quarantined", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "starting", b"starting", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -262,7 +266,7 @@ class ListNodesRequest(_message.Message):
 
     ABNORMAL_ONLY_FIELD_NUMBER: _builtins.int
     abnormal_only: _builtins.bool
-    """leave out HEALTHY nodes that nothing was laid over"""
+    """leave out HEALTHY nodes that nothing was laid over and that are not in quarantine"""
     def __init__(
         self,
         *,

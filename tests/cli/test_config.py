@@ -8,6 +8,9 @@ from typing import Any
 import yaml
 
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.controller.configuration import settings_of
+from ringlight.controller.configuration_file import load_settings
+from ringlight.controller.settings import Settings
 
 Run = Callable[..., Any]
 
@@ -25,8 +28,12 @@ def test_check_lists_every_mistake(ringlight: Run, tmp_path: Path) -> None:
     file.write_text("healthy: {}\nchange: {drift: fix}\n")
     outcome = ringlight("config", "check", str(file))
     assert outcome.code == ExitCode.ERROR
-    assert len(outcome.err.splitlines()) == 3
-    assert "did you mean 'health'?" in outcome.err
+    assert outcome.out == ""
+    first, value, key, hint = outcome.err.splitlines()
+    assert first == f"error: {file} has 2 mistakes:"
+    assert key == "  healthy: there is no such key; did you mean 'health'?"
+    assert value.startswith("  change.drift: Input should be 'report' or 'repair'")
+    assert hint.startswith("hint: correct the file; `ringlight config show` lists every key")
 
 
 def test_show_marks_what_is_not_the_default(ringlight: Run, tmp_path: Path) -> None:
@@ -42,6 +49,32 @@ def test_show_as_yaml_is_a_configuration(ringlight: Run, tmp_path: Path) -> None
     file.write_text(ringlight("config", "show", "-o", "yaml").out)
     assert yaml.safe_load(file.read_text())["flap"]["half_life"] == 900.0
     assert "other than the defaults: nothing" in ringlight("config", "check", str(file)).out
+
+
+def test_show_fits_100_columns_whatever_the_values(ringlight: Run, tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    command = ["/opt/site/bin/is-up", "--bmc", "{node}.bmc.example.org", "--user", "watch", "--quiet"]
+    file.write_text(yaml.safe_dump({"probe": {"command": command}, "gpu": {"overrides": {"xid:63": "fatal"}}}))
+    shown = ringlight("config", "show", "--config", str(file)).out
+    assert max(map(len, shown.splitlines())) <= 100
+    assert "\x1b" not in shown
+    assert shown.isascii()
+    assert all(setting.key in shown for setting in settings_of(Settings()))
+    assert all(heading in shown.splitlines()[0] for heading in ("VALUE", "UNIT", "DEFAULT", "REASON"))
+    assert all(word in shown for word in ("/opt/site/bin/is-up", "xid:63: fatal *", "witness"))
+
+
+def test_show_as_yaml_keeps_every_value_of_the_file(ringlight: Run, tmp_path: Path) -> None:
+    file, again = tmp_path / "c.yaml", tmp_path / "again.yaml"
+    file.write_text("gpu: {overrides: {'xid:63': fatal}}\nprobe: {command: [ping, '{node}']}\nbreaker: {share: 0.1}\n")
+    again.write_text(ringlight("config", "show", "--config", str(file), "-o", "yaml").out)
+    assert load_settings(again) == load_settings(file) != Settings()
+
+
+def test_a_wrong_file_is_shown_as_its_mistakes(ringlight: Run, tmp_path: Path) -> None:
+    outcome = ringlight("config", "show", "--config", str(tmp_path / "none.yaml"))
+    assert (outcome.code, outcome.out) == (ExitCode.ERROR, "")
+    assert "none.yaml has a mistake:\n  cannot be read: No such file or directory" in outcome.err
 
 
 def test_show_as_json_has_unit_and_reason(ringlight: Run) -> None:

@@ -1,10 +1,12 @@
 """pause, resume, breaker, quarantine, maintenance, second witnesses: what is asked, shown, and the exit codes."""
 
+import io
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
+import grpc
 import pytest
 
 from ringlight.cli.exit_codes import ExitCode
@@ -17,6 +19,11 @@ OPEN = [pb.Gate(name=name, open=True) for name in ("silence", "breaker", "pause"
 
 def shut(name: str, reason: str) -> list[pb.Gate]:
     return [pb.Gate(name=gate.name, open=gate.name != name, reason=reason * (gate.name == name)) for gate in OPEN]
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 def words(text: str) -> str:
@@ -33,22 +40,61 @@ def test_pause_and_resume(ringlight: Run, controller: Any) -> None:
     assert controller.requests[-1] == pb.ResumeRequest()
 
 
-def test_the_breaker_shows_its_use_and_is_reset_only_on_purpose(ringlight: Run, controller: Any) -> None:
+def test_a_tripped_breaker_shows_its_use_and_what_a_reset_does(ringlight: Run, controller: Any) -> None:
     controller.fabric = pb.Fabric(gates=shut("breaker", "13 nodes newly failed"), newly_failed=13, breaker_allowance=12)
     outcome = ringlight("breaker", "status", asks=controller)
     assert outcome.code == ExitCode.DEGRADED
     assert "13 of 12 nodes" in words(outcome.out)
-    assert ringlight("breaker", "reset", asks=controller).code == ExitCode.INTERRUPTED
+    assert "tripped, nothing moves: 13 nodes newly failed" in words(outcome.out)
+    assert "on reset what is FAILED then is bypassed at once" in words(outcome.out)
     assert ringlight("breaker", "reset", "--yes", asks=controller).code == ExitCode.FINE
-    assert controller.requests[-1] == pb.ResetBreakerRequest()
-    assert len(controller.requests) == 2
+    assert controller.requests == [pb.GetFabricRequest(), pb.ResetBreakerRequest()]
+
+
+def test_a_breaker_that_has_not_tripped_shows_how_near_it_is(ringlight: Run, controller: Any) -> None:
+    controller.fabric = pb.Fabric(gates=shut("pause", "me"), newly_failed=3, breaker_allowance=12)
+    outcome = ringlight("breaker", "status", asks=controller)
+    assert outcome.code == ExitCode.FINE
+    assert "breaker has not tripped allowance used 3 of 12 nodes" in words(outcome.out)
+    assert "nothing to reset" in outcome.out
+
+
+GRAVE = [
+    (("breaker", "reset"), "resetting the breaker", "Have you looked", "the breaker was not reset"),
+    (("declare-dead", "n1", "n2"), "declaring n1 n2 dead", "no work is done on n1 n2", "nothing was declared dead"),
+]
+
+
+@pytest.mark.parametrize(("command", "doing", "question", "otherwise"), GRAVE, ids=["reset", "declare-dead"])
+def test_what_a_person_should_think_about_twice_is_asked_or_needs_yes(  # noqa: PLR0917  # fixtures and parameters
+    ringlight: Run,
+    controller: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    doing: str,
+    question: str,
+    otherwise: str,
+) -> None:
+    outcome = ringlight(*command, asks=controller)
+    assert outcome.code == ExitCode.ERROR
+    assert outcome.err.startswith(f"error: {doing}")
+    assert outcome.err.endswith("needs a confirmation\nhint: add --yes\n")
+    monkeypatch.setattr("sys.stdin", _Terminal("n\n"))
+    outcome = ringlight(*command, asks=controller)
+    assert outcome.code == ExitCode.ERROR
+    assert question in outcome.err
+    assert outcome.err.endswith(f"{otherwise}\n")
+    assert not controller.requests
+    monkeypatch.setattr("sys.stdin", _Terminal("y\n"))
+    assert ringlight(*command, asks=controller).code == ExitCode.FINE
+    assert len(controller.requests) == 1
 
 
 @pytest.mark.parametrize(
     ("gates", "code"),
     [
         (OPEN, ExitCode.FINE),
-        (shut("silence", "only 3 of 9 speak"), ExitCode.FINE),
+        (shut("silence", "only 3 of 9 speak"), ExitCode.DEGRADED),
         (shut("breaker", "many"), ExitCode.DEGRADED),
         (shut("pause", "me"), ExitCode.DEGRADED),
         (shut("term", "epoch 9"), ExitCode.DEGRADED),
@@ -62,6 +108,37 @@ def test_status_says_which_gate_is_shut_and_why(
     assert outcome.code == code
     expected = [f"gates {gate.name} is shut: {gate.reason}" for gate in gates if not gate.open] or ["gates all open"]
     assert expected[0] in words(outcome.out)
+
+
+def test_the_silence_gate_is_no_trouble_while_agents_dial_in_and_other_gates_are(
+    ringlight: Run, controller: Any
+) -> None:
+    controller.fabric = pb.Fabric(gates=shut("silence", "started a moment ago"), starting=True, store="ok")
+    outcome = ringlight("status", asks=controller)
+    assert outcome.code == ExitCode.FINE
+    assert "gates silence is shut: started a moment ago" in words(outcome.out)
+    controller.fabric = pb.Fabric(gates=shut("pause", "me"), starting=True, store="ok")
+    assert ringlight("status", asks=controller).code == ExitCode.DEGRADED
+
+
+def test_status_tells_every_shut_gate_and_does_not_call_gates_open_that_it_was_not_told(
+    ringlight: Run, controller: Any
+) -> None:
+    both = [pb.Gate(name="breaker", reason="many"), pb.Gate(name="pause", reason="me"), pb.Gate(name="term", open=True)]
+    controller.fabric = pb.Fabric(gates=both, store="ok")
+    shown = words(ringlight("status", asks=controller).out)
+    assert "gates breaker is shut: many; pause is shut: me" in shown
+    controller.fabric = pb.Fabric(store="ok")
+    outcome = ringlight("status", asks=controller)
+    assert outcome.code == ExitCode.FINE
+    assert "gates not told: the controller is of an older release" in words(outcome.out)
+
+
+def test_quarantined_nodes_are_counted_and_make_the_fabric_degraded(ringlight: Run, controller: Any) -> None:
+    controller.fabric = pb.Fabric(gates=OPEN, quarantined=2, store="ok")
+    outcome = ringlight("status", asks=controller)
+    assert outcome.code == ExitCode.DEGRADED
+    assert "quarantined 2" in words(outcome.out)
 
 
 def test_quarantine_lists_and_releases(ringlight: Run, controller: Any) -> None:
@@ -86,6 +163,20 @@ def test_maintenance_is_a_drain_with_an_end(ringlight: Run, controller: Any, tex
     assert controller.requests == [pb.DrainRequest(nodes=["n1", "n2"], reason="psu", maintenance=seconds)]
 
 
+def test_maintenance_is_shown_first_and_refused_like_a_drain(ringlight: Run, controller: Any) -> None:
+    controller.changes = [pb.RingChange(ring="train/0", former=["n1", "n2"], chain=["n2", "n3"])]
+    outcome = ringlight("maintenance", "n1", "--for", "2h", "--force", "--dry-run", asks=controller)
+    assert outcome.code == ExitCode.FINE
+    assert controller.requests == [pb.DrainRequest(nodes=["n1"], maintenance=7_200, force=True, dry_run=True)]
+    assert "train/0 n1 n2 n2 n3" in words(outcome.out)
+    outcome = ringlight("maintenance", "n1", "--for", "2h", asks=controller)
+    assert outcome.code == ExitCode.ERROR
+    assert "which interrupts train/0, needs a confirmation" in outcome.err
+    assert all(request.dry_run for request in controller.requests)
+    controller.failure = (grpc.StatusCode.FAILED_PRECONDITION, "would cost train/0", "add --force")
+    assert ringlight("maintenance", "n1", "--for", "2h", "--yes", asks=controller).code == ExitCode.REFUSED
+
+
 @pytest.mark.parametrize("text", ["", "2", "2 h", "-1h", "0h", "an hour", "1w"])
 def test_a_time_that_is_none_is_refused_with_an_example(ringlight: Run, controller: Any, text: str) -> None:
     outcome = ringlight("maintenance", "n1", "--for", text, asks=controller)
@@ -107,9 +198,7 @@ def test_a_launcher_reports_a_stall(ringlight: Run, controller: Any) -> None:
     assert "n3" in outcome.out
 
 
-def test_a_person_declares_nodes_dead_only_on_purpose(ringlight: Run, controller: Any) -> None:
-    assert ringlight("declare-dead", "n1", asks=controller).code == ExitCode.INTERRUPTED
-    assert not controller.requests
+def test_a_person_declares_nodes_dead(ringlight: Run, controller: Any) -> None:
     outcome = ringlight("declare-dead", "n1", "n2", "--reason", "no power", "--yes", asks=controller)
     assert outcome.code == ExitCode.FINE
     assert controller.requests == [pb.DeclareDeadRequest(nodes=["n1", "n2"], reason="no power")]

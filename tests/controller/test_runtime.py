@@ -22,8 +22,17 @@ from ringlight.controller.engine.effects import (
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Drain, ReleaseJob, Restored, SessionLost, StoreBegunAnew, SubmitJob, Tick
-from ringlight.controller.ports import StoreDamagedError, StoreError
+from ringlight.controller.engine.events import (
+    Drain,
+    ReleaseJob,
+    Restored,
+    SessionLost,
+    StoreBegunAnew,
+    StoreTaken,
+    SubmitJob,
+    Tick,
+)
+from ringlight.controller.ports import StoreDamagedError, StoreError, StoreTakenError
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
 from ringlight.fabric.circuits import Path
@@ -313,6 +322,15 @@ async def test_a_store_that_lost_everything_is_written_anew_from_memory(writing,
     assert sorted(store.jobs()) == ["from-memory", "waiting"]
     assert engine.heard[-1][0] == StoreBegunAnew("the file was removed", "the old one")
     assert writing.store_trouble == ""
+
+
+async def test_a_controller_whose_store_was_taken_is_told_so(writing, engine, store, told):
+    store.trouble = StoreTakenError("another controller began epoch 9")
+    play(writing, told(1))
+    await store.until_tried(1)
+    store.trouble = None
+    await store.until_written(1)
+    assert StoreTaken("another controller began epoch 9") in [event for event, _ in engine.heard]
 
 
 def ready_state(**changes):

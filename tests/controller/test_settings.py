@@ -64,9 +64,9 @@ store: {events_kept: 100000, generation_block: 1000}
         ("health: {probation: }", ["health.probation", "number"]),
         ("store: {events_kept: many}", ["store.events_kept", "integer"]),
         ("heartbeat: 3", ["heartbeat", "section"]),
-        ("[]", ["file", "dictionary"]),
-        ("false", ["file", "dictionary"]),
-        ("just words", ["file", "dictionary"]),
+        ("[]", ["expected sections such as heartbeat, health"]),
+        ("false", ["expected sections such as heartbeat, health"]),
+        ("just words", ["expected sections such as heartbeat, health"]),
         ("{1: 2}", ["1"]),
     ],
 )
@@ -85,14 +85,23 @@ def test_every_mistake_is_listed_at_once(load):
         assert key in str(refusal.value)
 
 
-@pytest.mark.parametrize("text", ["heartbeat: [", "a: b: c", "\ttab: 1", b"\xff\xfe\x00", b"heartbeat: \x00"])
-def test_what_is_not_yaml_is_said_to_be_none(load, text):
-    with pytest.raises(InvalidError, match=r"controller\.yaml is not YAML"):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("heartbeat: [", "line 1: is not YAML"),
+        ("store: {}\na: b: c", "line 2: is not YAML"),
+        ("\ttab: 1", "line 1: is not YAML"),
+        (b"\xff\xfe\x00", "is not UTF-8 text"),
+        (b"heartbeat: \x00", "line 1: is not YAML"),
+    ],
+)
+def test_what_is_not_yaml_is_said_to_be_none(load, text, words):
+    with pytest.raises(InvalidError, match=words):
         load(text)
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(InvalidError, match=r"cannot read the configuration .*missing\.yaml: No such file"):
+    with pytest.raises(InvalidError, match=r"missing\.yaml has a mistake:\n  cannot be read: No such file"):
         load_settings(tmp_path / "missing.yaml")
-    with pytest.raises(InvalidError, match="cannot read the configuration"):
+    with pytest.raises(InvalidError, match="cannot be read: Is a directory"):
         load_settings(tmp_path)

@@ -11,7 +11,7 @@ from ringlight.controller.engine.effects import FabricEvent
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import Restored
 from ringlight.controller.engine.state import RingState
-from ringlight.controller.engine.view import view_fabric
+from ringlight.controller.engine.view import GateView, view_fabric
 from ringlight.controller.health.verdicts import Verdict
 from ringlight.controller.settings import Settings
 
@@ -134,3 +134,33 @@ async def test_the_version_is_told(shown):
     ((key, value),) = (await shown.families())["ringlight_build_info"].items()
     assert key == ("ringlight_build_info", ("version", __version__))
     assert value == 1
+
+
+async def test_pitfall_30_what_is_gone_has_no_series_any_more(shown):
+    """The gauges are of one snapshot: nothing has to remember to take a series away."""
+    shown.view = replace(shown.view, abnormal={"n1": "FAILED", "n2": "UNREACHABLE"})
+    assert len((await shown.families())["ringlight_node_abnormal"]) == 2
+    shown.view = replace(shown.view, abnormal={"n2": "FAILED"})
+    assert (await shown.families())["ringlight_node_abnormal"] == {
+        ("ringlight_node_abnormal", ("node", "n2"), ("verdict", "FAILED")): 1
+    }
+
+
+async def test_pitfall_31_a_node_that_was_never_seen_has_its_series_from_the_start(shown):
+    """Nobody dialled in yet: every node of the fabric file counts, and is named."""
+    families = await shown.families()
+    assert families["ringlight_nodes"][("ringlight_nodes", ("verdict", "UNKNOWN"))] == 8
+    named = {dict(labels)["node"] for _, *labels in families["ringlight_node_abnormal"]}
+    assert named == {f"n{number}" for number in range(8)}
+
+
+async def test_gates_quarantine_and_overlays_are_gauges(shown):
+    gates = (GateView("silence", open=True), GateView("breaker", open=False, reason="many"))
+    shown.view = replace(shown.view, gates=gates, quarantined=3, overlays={"cordoned": 2, "maintenance": 1})
+    families = await shown.families()
+    assert families["ringlight_gate_open"] == {
+        ("ringlight_gate_open", ("gate", "silence")): 1,
+        ("ringlight_gate_open", ("gate", "breaker")): 0,
+    }
+    assert await shown.value("ringlight_nodes_quarantined") == 3
+    assert families["ringlight_nodes_overlaid"][("ringlight_nodes_overlaid", ("overlay", "cordoned"))] == 2

@@ -16,7 +16,7 @@ from ringlight.controller.engine.effects import (
     StoredOverlay,
     StoredRing,
 )
-from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError
+from ringlight.controller.ports import Batch, LoggedEvent, StoreDamagedError, StoreError, StoreTakenError
 
 JOB = StoredJob("train", 2, 16, 1, 0, 1)
 RINGS = tuple(StoredRing(f"train/{i}", "train", ("n0", "n1"), "ACTIVE", "", 3) for i in range(11))
@@ -328,6 +328,17 @@ async def test_a_file_that_is_damaged_while_it_is_open_is_kept_aside(open_store,
     await store.write(Batch([Persist(jobs=(JOB,))]))
     _, restored = await open_store()
     assert restored.jobs == (JOB,)
+
+
+async def test_a_store_that_another_controller_took_is_not_written(open_store):
+    """Where the lock on the file does not hold."""
+    store, restored = await open_store()
+    await store.write(Batch([Persist(jobs=(JOB,), epoch=restored.epoch + 3)]))
+    await store._run(lambda: store._connection.execute("UPDATE term SET epoch = epoch + 1"))
+    with pytest.raises(StoreTakenError, match="another controller began epoch 5"):
+        await store.write(Batch([Persist(rings=RINGS)]))
+    _, restored = await open_store()
+    assert restored.rings == ()
 
 
 PRIMARY_CODES = range(1, 27)  # SQLITE_ERROR to SQLITE_NOTADB

@@ -1,7 +1,7 @@
 """Light that is there and makes sense is kept, whatever the store remembers; light that makes no ring is let go."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringlight.controller.engine.events import Restored, StoreBegunAnew
@@ -201,6 +201,44 @@ def test_an_empty_fabric_adopts_nothing(make_world):
     assert "ring-adopted" not in world.kinds()
 
 
+def test_a_ring_that_was_led_around_a_fault_before_that_was_on_record_is_not_lit_twice(world):
+    """The controller died when its commands had left: the new place is lit, and the old one still is."""
+    chain = world.chain("train/0")
+    world.cordon("n4", "n9", "n15", "n14")  # so that the ring moves as a whole
+    world.deaf = set(chain)
+    records = list(world.persisted)
+    world.fail(FaultKind.GPU_LOST, chain[1])
+    moved = world.chain("train/0")
+    assert not set(moved) & set(chain)
+    world.deaf = set()
+    world.persisted = records
+    world.restart()
+    world.advance(30)
+    assert sorted(world.engine.state.jobs) == ["train"]
+    assert world.chain("train/0") == moved
+    assert {world.plant.table(world.wiring.position(name)) for name in chain} == {world.wiring.loopback}
+    world.assert_light_is_plan()
+
+
+def test_what_agents_will_undo_is_not_adopted(world):
+    """A planned change that was never on record: lit and whole, and its agents wait for a confirmation."""
+    chain = world.chain("train/0")
+    world.cordon("n4", "n9", "n15", "n14")
+    records = list(world.persisted)
+    world.deaf = set(chain)
+    world.drain(chain[1])
+    moved = world.chain("train/0")
+    world.deaf = set()
+    world.persisted = records
+    world.unconfirmed = dict.fromkeys(moved, "g2")
+    world.commands.clear()
+    world.restart()
+    world.advance(5)
+    assert sorted(world.engine.state.jobs) == ["train"]
+    assert world.chain("train/0") == chain
+    assert not world.commands
+
+
 @pytest.mark.parametrize("kind", [FaultKind.GPU_LOST, FaultKind.POWER_OFF])
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("member", range(3))
@@ -250,6 +288,7 @@ def take(world, broken, step):
     asked[kind]()
 
 
+@settings(max_examples=60)
 @given(st.integers(1, 3), st.booleans(), st.lists(STEPS, min_size=1, max_size=8), st.integers(0, 8))
 def test_however_old_the_store_is_what_is_lit_stays_and_is_not_even_commanded(make_spec, k, closed, steps, age):
     """All rings that were ACTIVE are there afterwards, node for node; what is idle is in loopback; light is plan."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringlight.controller.engine.events import SessionLost
+from ringlight.controller.engine.events import SessionLost, StoreTaken
 from ringlight.controller.engine.state import RingState
 from ringlight.controller.health.settings import BreakerSettings
 from ringlight.emulator.faults import FaultKind
@@ -190,6 +190,14 @@ def test_an_epoch_that_somebody_else_used_is_not_used_again(make_world):
     world.epochs = {"n3": 1}
     world.start()
     assert world.engine.state.epoch == 2
+
+
+def test_a_controller_whose_store_was_taken_commands_nothing_any_more(world):
+    world.handle(StoreTaken("another controller began epoch 9"))
+    assert "began epoch 9" in world.shut()["term"]
+    world.fail(FaultKind.GPU_LOST, world.chain("train/1")[1])
+    world.advance(30)
+    assert not world.commands
 
 
 def test_nine_of_a_small_fabric_at_once_move_nothing_at_all(make_world):

@@ -1,7 +1,9 @@
 """A controller that starts, or starts again, changes no circuit by doing so (I6)."""
 
+from ringlight.controller.engine.events import Applied
 from ringlight.controller.engine.state import RingState
 from ringlight.emulator.faults import FaultKind, FaultRequest
+from ringlight.fabric.outcomes import ApplyCode
 
 
 def test_a_restarted_controller_commands_nothing_and_finds_its_rings(world):
@@ -106,7 +108,8 @@ def test_a_fault_found_while_agents_still_dial_in_moves_no_other_ring_and_loses_
     told = len(world.told)
     world.restart()
     world.settle()
-    assert "ring-broken" not in [event.kind for event in world.told[told:]]
+    broken = [event.text for event in world.told[told:] if event.kind == "ring-broken"]
+    assert all("left so: agents are still dialling in" in text for text in broken)
     assert world.chain("train/1") == other
     assert not world.commanded() & set(other)
     assert world.ring("train/0").state is RingState.ACTIVE
@@ -141,3 +144,45 @@ def test_whom_the_former_controller_told_owes_the_next_one_no_answer(world):
     assert world.verdict(name) == "UNREACHABLE"
     assert world.chain("train/0") == chain
     assert not world.commands
+
+
+def test_an_answer_to_a_command_of_the_former_controller_is_no_answer_to_ours(world):
+    """It has the generation that is on record, and another epoch."""
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1])
+    old = world.commands[-1]
+    world.restart()
+    world.advance(20)
+    chain = world.chain("train/0")
+    position = world.wiring.position(old.node)
+    world.handle(
+        Applied(
+            world.sessions[old.node],
+            old.node,
+            old.transaction,
+            old.epoch,
+            old.generation,
+            ApplyCode.STALE_EPOCH,
+            {},
+            world.plant.table(position),
+            {},
+        )
+    )
+    world.advance(5)
+    assert not world.engine.state.node(old.node).unanswered
+    assert world.chain("train/0") == chain
+    assert not world.commands
+
+
+def test_a_ring_that_waits_for_agents_to_dial_in_is_not_called_active(world):
+    """One of its nodes selects something else since the restart; what to do shows only when everybody was heard."""
+    victim = world.chain("train/0")[1]
+    position = world.wiring.position(victim)
+    for bundle in range(world.wiring.bundles):
+        world.plant.select(position, bundle, world.wiring.loopback[bundle])
+    world.silent.add("n15")
+    world.restart()
+    world.settle()
+    assert world.ring("train/0").state is not RingState.ACTIVE
+    world.advance(20)
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.assert_light_is_plan()
