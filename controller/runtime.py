@@ -242,7 +242,8 @@ class Runtime:
         except StoreDamagedError as error:
             trouble = error
             self._unwritten.give_back(batch)
-            await self._begin_anew(error)
+            if await self._begin_anew(error):
+                answers, self._answers_due = [], answers + self._answers_due  # on record with the next write
         except StoreTakenError as error:
             trouble = error
             self._unwritten.give_back(batch)
@@ -260,14 +261,15 @@ class Runtime:
             self._give(answer, self._unrecorded(trouble) if trouble else None)
         return trouble is None
 
-    async def _begin_anew(self, damage: StoreDamagedError) -> None:
-        """What the store held is lost, but not to us: have a new one hold it."""
+    async def _begin_anew(self, damage: StoreDamagedError) -> bool:
+        """What the store held is lost, but not to us: have a new one hold it. False when that is not possible now."""
         try:
             kept_as = await self.store.begin_anew()
         except StoreError as error:
             _log.error("no new store can be begun: %s", error)
-        else:
-            self.feed(StoreBegunAnew(str(damage), kept_as))
+            return False
+        self.feed(StoreBegunAnew(str(damage), kept_as))
+        return True
 
     def _note_trouble(self, trouble: StoreError | None) -> None:
         if trouble is not None and not self.store_trouble:

@@ -333,6 +333,14 @@ async def test_a_controller_whose_store_was_taken_is_told_so(writing, engine, st
     assert StoreTaken("another controller began epoch 9") in [event for event, _ in engine.heard]
 
 
+async def test_a_request_is_answered_when_it_is_on_record_in_the_new_store(writing, engine, store):
+    store.trouble = StoreDamagedError("the file was removed", hint="nothing to do")
+    engine.script = [[job()]]
+    await submit(writing)
+    assert store.begun_anew == 1
+    assert store.jobs() == ["train"]
+
+
 def ready_state(**changes):
     settings = Settings()
     return SimpleNamespace(**{"epoch": 3, "deposed": "", "now": 100.0, "settings": settings, "sequence": 0, **changes})

@@ -411,3 +411,20 @@ def test_light_that_comes_to_be_known_late_is_not_taken_for_a_ring_that_is_being
     assert world.ring("train/0").state is RingState.SWITCHING
     assert world.chain("train/0") == chain
     assert world.chain("adopted-16/0") == [f"n{position}" for position in strangers]
+
+
+def test_a_ring_of_which_something_is_left_is_not_taken_for_another_one_elsewhere(make_world):
+    """One of its nodes lost power while nobody looked: it is broken where it is, and the strangers are strangers."""
+    world = make_world(nodes=24).start()
+    world.submit(rings=1, tp=16)
+    victim = world.chain("train/0")[1]
+    world.advance(5)
+    for bundle in range(world.wiring.bundles):
+        world.plant.select(world.wiring.position(victim), bundle, world.wiring.loopback[bundle])
+    light_up(world, (20, 21, 22, 23))
+    world.restart()
+    world.advance(30)
+    assert world.chain("adopted-16/0") == ["n20", "n21", "n22", "n23"]
+    assert world.ring("train/0").state is RingState.ACTIVE
+    assert not world.commanded() & set(world.chain("adopted-16/0"))
+    world.assert_light_is_plan()

@@ -128,24 +128,6 @@ def test_a_fault_found_while_agents_still_dial_in_is_healed_at_once_if_its_spare
     assert world.ring("train/0").state is RingState.ACTIVE
 
 
-def test_whom_the_former_controller_told_owes_the_next_one_no_answer(world):
-    """It did as told, and is not heard any more: its silence says nothing of it (I7)."""
-    world.deaf = {node.name for node in world.spec.nodes} - set(world.chain("train/0"))
-    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1])
-    (name,) = set(world.chain("train/0")) & world.deaf
-    told = [command for command in world.commands if command.node == name][-1]
-    for bundle, path in enumerate(told.table):
-        world.plant.select(world.wiring.position(name), bundle, path)
-    chain = world.chain("train/0")
-    world.hang_up(name)
-    world.deaf = set()
-    world.restart()
-    world.advance(60)
-    assert world.verdict(name) == "UNREACHABLE"
-    assert world.chain("train/0") == chain
-    assert not world.commands
-
-
 def test_an_answer_to_a_command_of_the_former_controller_is_no_answer_to_ours(world):
     """It has the generation that is on record, and another epoch."""
     world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1])
@@ -186,3 +168,21 @@ def test_a_ring_that_waits_for_agents_to_dial_in_is_not_called_active(world):
     world.advance(20)
     assert world.ring("train/0").state is RingState.ACTIVE
     world.assert_light_is_plan()
+
+
+def test_whom_the_former_controller_told_owes_the_next_one_no_answer(world):
+    """It did as told, and is not heard any more: its silence says nothing of it (I7)."""
+    world.deaf = {node.name for node in world.spec.nodes} - set(world.chain("train/0"))
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1])
+    (name,) = set(world.chain("train/0")) & world.deaf
+    told = [command for command in world.commands if command.node == name][-1]
+    for bundle, path in enumerate(told.table):
+        world.plant.select(world.wiring.position(name), bundle, path)
+    chain = world.chain("train/0")
+    world.hang_up(name)
+    world.deaf = set()
+    world.restart()
+    world.advance(60)
+    assert world.verdict(name) == "UNREACHABLE"
+    assert world.chain("train/0") == chain
+    assert not world.commands
