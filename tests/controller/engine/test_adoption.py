@@ -1,7 +1,7 @@
 """Light that is there and makes sense is kept, whatever the store remembers; light that makes no ring is let go."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringlight.controller.engine.events import Restored, StoreBegunAnew
@@ -290,6 +290,7 @@ def take(world, broken, step):
     asked[kind]()
 
 
+@settings(max_examples=60)
 @given(st.integers(1, 3), st.booleans(), st.lists(STEPS, min_size=1, max_size=8), st.integers(0, 8))
 def test_however_old_the_store_is_what_is_lit_stays_and_is_not_even_commanded(make_spec, k, closed, steps, age):
     """All rings that were ACTIVE are there afterwards, node for node; what is idle is in loopback; light is plan."""
@@ -412,3 +413,20 @@ def test_light_that_comes_to_be_known_late_is_not_taken_for_a_ring_that_is_being
     assert world.ring("train/0").state is RingState.SWITCHING
     assert world.chain("train/0") == chain
     assert world.chain("adopted-16/0") == [f"n{position}" for position in strangers]
+
+
+def test_a_ring_of_which_something_is_left_is_not_taken_for_another_one_elsewhere(make_world):
+    """One of its nodes lost power while nobody looked: it is broken where it is, and the strangers are strangers."""
+    world = make_world(nodes=24).start()
+    world.submit(rings=1, tp=16)
+    victim = world.chain("train/0")[1]
+    world.advance(5)
+    for bundle in range(world.wiring.bundles):
+        world.plant.select(world.wiring.position(victim), bundle, world.wiring.loopback[bundle])
+    light_up(world, (20, 21, 22, 23))
+    world.restart()
+    world.advance(30)
+    assert world.chain("adopted-16/0") == ["n20", "n21", "n22", "n23"]
+    assert world.ring("train/0").state is RingState.ACTIVE
+    assert not world.commanded() & set(world.chain("adopted-16/0"))
+    world.assert_light_is_plan()

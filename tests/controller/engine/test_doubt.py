@@ -271,3 +271,15 @@ def test_who_was_not_heard_since_the_start_has_a_confirm_time_from_when_the_gate
     world.advance(3)
     assert world.verdict(victim) == "FAILED"
     assert victim not in world.chain("train/0")
+
+
+def test_a_node_that_may_be_dialling_in_is_dead_only_when_the_gate_is_open(world):
+    """Even for a person who says so: it may be heard in the next moment."""
+    victim = world.chain("train/0")[1]
+    world.silent.add(victim)
+    world.restart()
+    world.advance(2)
+    assert world.declare_dead(victim).error is None
+    assert world.verdict(victim) == "UNKNOWN"
+    world.advance(15)
+    assert world.verdict(victim) == "FAILED"

@@ -246,5 +246,6 @@ def test_long_silence_of_a_node_that_serves_nobody_is_no_failure(make_world):
     """It has no ring that could be lost."""
     world = make_world(health=HealthSettings(unreachable_bypass_after=60.0)).start()
     fall_silent(world, "n15", 200)
+    world.cordon("n15")  # whereupon it is judged anew
     assert world.verdict("n15") == "UNREACHABLE"
     assert not world.engine.state.new_failures
