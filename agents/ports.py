@@ -1,14 +1,15 @@
 """What an agent needs of the hardware it serves, as two interfaces and their records.
 
 `CircuitDriver` switches and reads the bundles of one node; `GpuHealth` reports its GPUs. A backend implements both or
-either: the emulator's over its socket, later CMIS modules over I2C and NVML. Rules for every backend:
+either. Rules for every backend:
 
-- Opening, reading and closing write nothing to the hardware.
+- Opening, reading and closing change no circuit. Opening may write what makes modules work at all, such as leaving low
+  power; reading and closing write nothing.
 - What `switch` returns was read back from the hardware after the write, never assumed.
 - An iterator of events ends only when the hardware is gone; it raises `UnavailableError` then.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,6 +47,43 @@ class SwitchOutcome:
 
     path: Path
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpticalPower:
+    """Light at an external port that its bundle selects, in dBm, of the weakest lane; None where it is not measured.
+
+    Attributes:
+        sent: as it leaves the port.
+        received: as it arrives at the port, before the losses of our own module.
+    """
+
+    sent: float | None
+    received: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One value for the agent's own metrics page, in base units.
+
+    Attributes:
+        family: name of a `MetricFamily` that the backend's module declares in `FAMILIES`.
+        labels: all labels of the family but the node's name.
+    """
+
+    family: str
+    labels: Mapping[str, str]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFamily:
+    """What is said of a family on the metrics page: `kind` is ``gauge`` or ``counter``, `labels` in fixed order."""
+
+    name: str
+    kind: str
+    text: str
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +136,16 @@ class CircuitDriver(Protocol):
             UnavailableError: the hardware does not answer; what the bundle selects is unknown until read.
         """
 
+    async def powers(self) -> Mapping[PortKey, OpticalPower]:
+        """Measure the light at every port that is selected now; ports of hardware that measures nothing are left out.
+
+        Raises:
+            UnavailableError: the hardware does not answer.
+        """
+
+    def measurements(self) -> Sequence[Measurement]:
+        """What was last measured of the hardware, for the agent's metrics page. Touches no hardware."""
+
     def events(self) -> AsyncIterator[DriverEvent]:
         """Changes of light and of module faults, from `open` on, in the order they happened."""
 
@@ -117,6 +165,9 @@ class GpuHealth(Protocol):
 
     async def read(self) -> tuple[Fault, ...]:
         """Every fault that is open now."""
+
+    def measurements(self) -> Sequence[Measurement]:
+        """What was last measured of the GPUs, for the agent's metrics page. Touches no hardware."""
 
     def events(self) -> AsyncIterator[HealthEvent]:
         """Faults that open and close, from `open` on."""

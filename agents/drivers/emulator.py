@@ -1,7 +1,7 @@
 """Drives emulated bundles over the emulator's socket."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 
@@ -15,10 +15,12 @@ from ringlight.agents.ports import (
     GpuHealth,
     HardwareIdentity,
     LightChanged,
+    Measurement,
+    OpticalPower,
     Readout,
     SwitchOutcome,
 )
-from ringlight.fabric.circuits import Fault, FaultClass, Path
+from ringlight.fabric.circuits import Fault, FaultClass, Path, PortKey
 from ringlight.protos import codec
 from ringlight.protos.v1 import circuits_pb2, hardware_pb2
 
@@ -64,6 +66,14 @@ class EmulatedDriver:
         command = hardware_pb2.Switch(bundle=bundle, path=codec.path_to(path))
         reply = await self._attachment.request(hardware_pb2.HardwareRequest(switch=command))
         return SwitchOutcome(codec.path_from(reply.switched.path), reply.switched.switch_seconds)
+
+    async def powers(self) -> Mapping[PortKey, OpticalPower]:
+        """Nothing: emulated bundles are light or dark, and have no power that could be measured."""
+        return {}
+
+    def measurements(self) -> Sequence[Measurement]:
+        """Nothing, for the same reason."""
+        return ()
 
     async def events(self) -> AsyncIterator[DriverEvent]:
         """Changes of light and of module faults, from `open` on.

@@ -1,10 +1,10 @@
 """Reports emulated GPUs over the emulator's socket: what happened; how grave that is, the controller says."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from ringlight.agents.drivers.emulator_link import Attachment, SharedLink, Topic, topic_of
-from ringlight.agents.ports import FaultClosed, FaultOpened, HealthEvent
+from ringlight.agents.ports import FaultClosed, FaultOpened, HealthEvent, Measurement
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.protos import codec
 from ringlight.protos.v1 import circuits_pb2, hardware_pb2
@@ -34,6 +34,10 @@ class EmulatedGpuHealth:
         """
         reply = await self._attachment.request(hardware_pb2.HardwareRequest(read=hardware_pb2.Read()))
         return tuple(judged(fault) for fault in reply.readout.faults if topic_of(fault) is Topic.GPUS)
+
+    def measurements(self) -> Sequence[Measurement]:
+        """Nothing: emulated GPUs have faults, and no temperatures."""
+        return ()
 
     async def events(self) -> AsyncIterator[HealthEvent]:
         """Faults that open and close, from `open` on.
