@@ -78,7 +78,7 @@ async def kill_again_and_again(lab, seed):
             fault = await cut_off(running, rng, node, planned=planned)
             await running.stack.restart_controller()
             await running.event("gate-open", "silence", after=mark)
-            await running.assert_light_is_plan(RINGS)
+            await running.assert_light_becomes_plan(RINGS)
             after = await chains(running)
             assert {name for name in after if after[name] != before[name]} <= touched, told
             assert planned or all(node not in chain for chain in after.values()), told
