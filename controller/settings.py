@@ -91,8 +91,8 @@ class AuditSettings:
     """Seconds an agent may take to read and measure a node; after that the audit goes on without it."""
 
     highest_loss: Annotated[float, Field(gt=0, le=60, strict=True, json_schema_extra={"unit": "dB"})] = 3.0
-    """dB that a fibre may lose; with more it counts as dirty. A clean one of a few metres with two connectors loses less
-    than 1."""
+    """dB that a fibre may lose; with more it counts as dirty. A clean one of a few metres with two connectors loses
+    less than 1."""
 
 
 @dataclass(frozen=True, slots=True)

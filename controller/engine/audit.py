@@ -1,15 +1,15 @@
 """The cabling audit in the engine: whose nodes it may have, how its rounds are told to agents, and when it must yield.
 
-An audit reserves idle nodes. They are given to no new ring meanwhile; but a ring that lost a node takes them as if there
-was no audit, and the audit lets go of what was taken. It ends at once when something holds, or when silence may not be
-judged, or when whoever asked is gone, and its nodes go back to loopback. There is one audit at a time.
+An audit reserves idle nodes. They are given to no new ring meanwhile; but a ring that lost a node takes them as if
+there was no audit, and the audit lets go of what was taken. It ends at once when something holds, or when silence may
+not be judged, or when whoever asked is gone, and its nodes go back to loopback. There is one audit at a time.
 
 Nothing is lit before the store has it that everything up to a certain generation is of the past (`spoken_for`): should
 the controller die in the middle, its successor finds light that no ring explains, adopts none of it, and parks it.
 When the audit is over no later change gets one of these generations.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from ringlight.controller.audit.audit import Ask, Audit, Lay, Look, Pace, Step
@@ -36,10 +36,9 @@ def begin_audit(state: State, request: BeginAudit, now: float) -> None:
     """
     refuse_if_held(state)
     _refuse_in_doubt(state)
-    if state.audit is not None:
-        raise ConflictError(
-            f"an audit of {len(state.audit.audit.members)} nodes is under way already", hint="wait until it is over"
-        )
+    if state.audits.under_way is not None:
+        count = len(state.audits.members)
+        raise ConflictError(f"an audit of {count} nodes is under way already", hint="wait until it is over")
     asked = named_nodes(state, request.nodes) if request.nodes else state.nodes
     _refuse_rings(asked if request.nodes else ())
     left_out = {node.name: why for node in asked if (why := _unfit(state, node, now) or _unready(node))}
@@ -58,9 +57,9 @@ def begin_audit(state: State, request: BeginAudit, now: float) -> None:
         )
     last = state.generation + 4 * audit.rounds + _SPARE_GENERATIONS
     highest_loss = request.highest_loss or settings.highest_loss
-    state.audit = AuditRecord(request.audit, audit, left_out, highest_loss, last)
-    state.audited = set(members)
-    state.spoken_for = last
+    state.audits.under_way = AuditRecord(request.audit, audit, left_out, highest_loss, last)
+    state.audits.members = set(members)
+    state.audits.spoken_for = last
     state.reserve_generations(ahead_of=last)
     state.emit(Persist(generation=last))
     state.tell("audit-began", state.wiring.spec.name, f"{len(members)} nodes, {len(left_out)} left out")
@@ -109,27 +108,27 @@ def _unready(node: NodeRecord) -> str:
 
 def go_ahead(state: State, name: str, change: Change, now: float) -> None:
     """That the audit begins is on record: light the first fibres."""
-    record = state.audit
+    record = state.audits.under_way
     if record is not None and record.name == name:
         _carry_out(state, record, record.audit.begin(now), change, now)
 
 
 def end_audit(state: State, name: str, why: str, change: Change, now: float) -> None:
     """Whoever asked for an audit does not want it any more."""
-    if state.audit is not None and state.audit.name == name:
-        _end(state, state.audit, why, change, now)
+    if state.audits.under_way is not None and state.audits.under_way.name == name:
+        _end(state, state.audits.under_way, why, change, now)
 
 
 def take_look(state: State, node: NodeRecord, event: Measured, now: float) -> None:
     """An agent said where light is, in answer to a question of ours."""
     if event.circuits:
         note_light(state, node, event.light, now)
-    record = state.audit
+    record = state.audits.under_way
     if record is not None and event.question == record.question:
         record.looks[node.position] = Look(event.circuits, event.light, event.powers)
 
 
-def follow_audit(state: State, touched: Set[int], change: Change, now: float) -> None:
+def follow_audit(state: State, touched: Collection[int], change: Change, now: float) -> None:
     """Take the audit as far as it goes: called in every step, after repairs took what they need.
 
     Args:
@@ -138,7 +137,7 @@ def follow_audit(state: State, touched: Set[int], change: Change, now: float) ->
         change: under construction.
         now: seconds of the engine's clock.
     """
-    record = state.audit
+    record = state.audits.under_way
     if record is None:
         return
     why = why_held(state) or "; ".join(state.doubts)
@@ -146,10 +145,11 @@ def follow_audit(state: State, touched: Set[int], change: Change, now: float) ->
         _end(state, record, why, change, now)
         return
     audit = record.audit
-    if len(state.audited) < len(audit.members):
-        for position in sorted(audit.members - state.audited):
-            _leave(state, record, position, f"was needed by {state.nodes[position].ring}", change, now)
-    for position in sorted(touched & audit.members):
+    if len(state.audits.members) < len(audit.members):
+        for position in sorted(audit.members - state.audits.members):
+            why = f"was needed by {state.nodes[position].ring}"
+            _carry_out(state, record, audit.leave(position, why, now), change, now)
+    for position in sorted(audit.members.intersection(touched)):
         _look_at(state, record, position, change, now)
     _carry_out(state, record, audit.tick(now), change, now)
 
@@ -158,7 +158,7 @@ def _look_at(state: State, record: AuditRecord, position: int, change: Change, n
     node = state.nodes[position]
     unfit = _unfit(state, node, now)
     if unfit:
-        _leave(state, record, position, unfit, change, now)
+        _carry_out(state, record, record.audit.leave(position, unfit, now), change, now)
     elif position in record.audit.waiting:
         look = record.looks.pop(position, None)
         if look is not None:
@@ -167,28 +167,21 @@ def _look_at(state: State, record: AuditRecord, position: int, change: Change, n
             _carry_out(state, record, record.audit.answered(position, now), change, now)
 
 
-def _leave(state: State, record: AuditRecord, position: int, why: str, change: Change, now: float) -> None:
-    _carry_out(state, record, record.audit.leave(position, why, now), change, now)
-
-
 def _carry_out(state: State, record: AuditRecord, steps: Sequence[Step], change: Change, now: float) -> None:
     """Tell agents what follows, release who is out, and say how far it is."""
     audit = record.audit
-    if state.audit is not record:
+    if state.audits.under_way is not record:
         return
-    for position in sorted(audit.left.keys() & state.audited):
+    for position in sorted(audit.left.keys() & state.audits.members):
         _release(state, state.nodes[position], change, now)
+    if any(isinstance(step, Lay) for step in steps) and change.generation > state.audits.spoken_for:
+        _end(state, record, "too much else changed meanwhile", change, now)
+        return
     for step in steps:
-        match step:
-            case Lay() if change.generation > state.spoken_for:
-                _end(state, record, "too much else changed meanwhile", change, now)
-                return
-            case Lay():
-                for position, table in step.tables.items():
-                    state.nodes[position].desired = table
-                    command(state, state.nodes[position], change, now)
-            case Ask():
-                _ask(state, record, step)
+        if isinstance(step, Lay):
+            _lay(state, step, change, now)
+        else:
+            _ask(state, record, step)
     if audit.done > record.told:
         record.told = audit.done
         state.emit(TellAudit(record.name, AuditProgress(audit.done, audit.rounds)))
@@ -198,9 +191,15 @@ def _carry_out(state: State, record: AuditRecord, steps: Sequence[Step], change:
         state.agenda.put(("audit", ""), audit.deadline)
 
 
+def _lay(state: State, step: Lay, change: Change, now: float) -> None:
+    for position, table in step.tables.items():
+        state.nodes[position].desired = table
+        command(state, state.nodes[position], change, now)
+
+
 def _ask(state: State, record: AuditRecord, step: Ask) -> None:
-    state.questions += 1
-    record.question = state.questions
+    state.audits.questions += 1
+    record.question = state.audits.questions
     record.looks.clear()
     for position in step.positions:
         node = state.nodes[position]
@@ -210,8 +209,8 @@ def _ask(state: State, record: AuditRecord, step: Ask) -> None:
 def _end(state: State, record: AuditRecord, why: str, change: Change, now: float) -> None:
     """The audit is over, or broken off for a reason: its nodes are idle again."""
     audit = record.audit
-    state.audit = None
-    for position in sorted(state.audited):
+    state.audits.under_way = None
+    for position in sorted(state.audits.members):
         _release(state, state.nodes[position], change, now)
     left = {state.wiring.name(position): left for position, left in sorted(audit.left.items())}
     found = None if why else audit.report(record.highest_loss)
@@ -224,7 +223,7 @@ def _end(state: State, record: AuditRecord, why: str, change: Change, now: float
 
 def _release(state: State, node: NodeRecord, change: Change, now: float) -> None:
     """A node is audited no more: it goes back to loopback, unless a ring has it."""
-    state.audited.discard(node.position)
+    state.audits.members.discard(node.position)
     state.dirty_nodes.add(node.position)
     if node.ring:
         return
@@ -239,20 +238,20 @@ def _release(state: State, node: NodeRecord, change: Change, now: float) -> None
 
 def close_numbers(state: State) -> None:
     """Once an audit is over, what comes next is not of the past that was recorded for it."""
-    if state.audit is None and state.generation < state.spoken_for:
-        state.generation = state.spoken_for
+    if state.audits.under_way is None and state.generation < state.audits.spoken_for:
+        state.generation = state.audits.spoken_for
         state.reserve_generations()
 
 
 @contextmanager
 def withheld(state: State, now: float) -> Iterator[None]:
     """Whatever is planned in here gets no node that is audited."""
-    for position in state.audited:
+    for position in state.audits.members:
         state.planner.order.set_usable(position, usable=False)
     try:
         yield
     finally:
-        for position in state.audited:
+        for position in state.audits.members:
             offer(state, state.nodes[position], now)
 
 

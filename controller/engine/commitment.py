@@ -27,7 +27,7 @@ def join(state: State, node: NodeRecord, ring: RingRecord) -> None:
     node.ring = ring.name
     node.leaving = ""
     state.leaving.discard(node.position)
-    state.audited.discard(node.position)
+    state.audits.members.discard(node.position)
 
 
 def leaving(state: State, job: str) -> list[NodeRecord]:

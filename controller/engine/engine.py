@@ -259,7 +259,7 @@ class Engine:
 
     def _park_again(self, node: NodeRecord, change: Change, now: float) -> None:
         """Try once more to bring an idle node to loopback, an interval after it was last told."""
-        if node.position in self.state.audited:
+        if node.position in self.state.audits.members:
             return  # the audit sees to it, and to its way back
         due = node.commanded_at + self.state.settings.change.retry_interval
         if not self.state.open:

@@ -283,6 +283,14 @@ class ReleaseQuarantine:
 
 
 @dataclass(frozen=True, slots=True)
+class TrustHops:
+    """A person says that these fibres carry light again."""
+
+    request: str
+    hops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Observe, and change nothing until resumed."""
 
@@ -374,6 +382,7 @@ OperatorRequest = (
     | Uncordon
     | Drain
     | ReleaseQuarantine
+    | TrustHops
     | Pause
     | Resume
     | ResetBreaker

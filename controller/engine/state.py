@@ -306,6 +306,23 @@ class AuditRecord:
     told: int = 0
 
 
+@dataclass(slots=True)
+class Audits:
+    """What the cabling audits need to be remembered for.
+
+    Attributes:
+        under_way: the one there is.
+        members: positions of the nodes that it has.
+        questions: that were asked so far.
+        spoken_for: generations up to this one are on record as past, for an audit.
+    """
+
+    under_way: AuditRecord | None = None
+    members: set[int] = field(default_factory=set)
+    questions: int = 0
+    spoken_for: int = 0
+
+
 class State:
     """Everything the engine remembers, and the effects it has decided on so far in this step."""
 
@@ -314,9 +331,8 @@ class State:
         self.settings = settings
         self.started_at = 0.0
         self.epoch = 0
-        self.generation = 0
+        self.generation = self.reserved = 0
         self.recorded_generation = 0  # of the newest change that the records knew of at this start
-        self.reserved = 0
         self.sequence = self.violations = 0
         self.nodes = [NodeRecord(p, wiring.name(p), wiring.loopback) for p in range(wiring.size)]
         self.jobs: dict[str, JobRecord] = {}
@@ -355,10 +371,7 @@ class State:
         self.has_commanded = False  # in this term
         self.damaged: set[str] = set()  # rings that cannot stay as they are
         self.leaving: set[int] = set()  # nodes that a planned change took out of a ring, until that is proven
-        self.audit: AuditRecord | None = None
-        self.audited: set[int] = set()  # nodes that it has
-        self.questions = 0  # that agents were asked for their light
-        self.spoken_for = 0  # generations up to this one are on record as past, for an audit
+        self.audits = Audits()
         self.postponed: set[str] = set()  # damaged jobs that wait for more agents to dial in
         self.dirty_nodes: set[int] = set()  # to be judged in this step
         self.dirty_rings: set[str] = set()  # to be looked at in this step
@@ -369,7 +382,7 @@ class State:
     @property
     def settled(self) -> bool:
         """Nothing is in flight: no ring is being changed, no agent owes an answer, and nothing is audited."""
-        return not self.owing and not self.in_flight and self.audit is None
+        return not self.owing and not self.in_flight and self.audits.under_way is None
 
     def node(self, name: str) -> NodeRecord:
         """A node by name; raises `NotFoundError`."""

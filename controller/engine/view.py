@@ -97,6 +97,7 @@ class FabricView:
     ring_states: Mapping[str, int]
     spares: int
     dead_hops: tuple[str, ...]
+    untested_hops: tuple[str, ...]
     gpus_healthy: int
     gpus_in_rings: int
     last_event: int
@@ -130,6 +131,7 @@ def view_fabric(state: State, now: float) -> FabricView:
         ring_states=_count_states(state),
         spares=sum(_is_spare(state, node, now) for node in state.nodes),
         dead_hops=tuple(state.wiring.hop_name(key) for key in sorted(state.dead_hops)),
+        untested_hops=tuple(state.wiring.hop_name(key) for key in sorted(state.untested)),
         gpus_healthy=(state.wiring.size - verdicts[Verdict.FAILED.value]) * spec.gpus,
         gpus_in_rings=sum(len(ring.chain) for ring in active) * spec.gpus,
         last_event=state.sequence,
@@ -166,7 +168,7 @@ def _count_states(state: State) -> dict[str, int]:
 
 def _count_overlays(state: State) -> dict[str, int]:
     counts = Counter(node.overlay for node in state.nodes)
-    return {**{overlay.value: counts[overlay] for overlay in Overlay}, _AUDITED: len(state.audited)}
+    return {**{overlay.value: counts[overlay] for overlay in Overlay}, _AUDITED: len(state.audits.members)}
 
 
 def _is_spare(state: State, node: NodeRecord, now: float) -> bool:
@@ -193,7 +195,7 @@ def _view_node(state: State, node: NodeRecord, now: float) -> NodeView:
         faults=node.faults,
         generation=node.generation,
         spare=_is_spare(state, node, now),
-        overlay=_AUDITED if node.position in state.audited else node.overlay or "",
+        overlay=_AUDITED if node.position in state.audits.members else node.overlay or "",
         overlay_reason=node.overlay_reason,
         overlay_seconds=max(0.0, node.maintenance_until - now) if node.maintenance_until is not None else 0.0,
         quarantine=node.quarantine,
