@@ -48,6 +48,7 @@ from ringlight.controller.engine.events import (
     SessionLost,
     SubmitJob,
     Tick,
+    TrustHops,
     Uncordon,
 )
 from ringlight.controller.engine.state import RingRecord, RingState
@@ -413,6 +414,9 @@ class World:
 
     def release_quarantine(self, *nodes: str) -> Answer:
         return self.ask(ReleaseQuarantine("release-quarantine", nodes))
+
+    def trust_hops(self, *hops: str) -> Answer:
+        return self.ask(TrustHops("trust-hops", hops))
 
     def report_stall(self, job: str) -> Answer:
         return self.ask(ReportStall("stall", job))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from ringlight.controller.engine.conduct import note_conduct, trusted_again_at
 from ringlight.controller.engine.effects import Persist
+from ringlight.controller.engine.events import TrustHops
 from ringlight.controller.engine.faults import open_incident
 from ringlight.controller.engine.hold import why_held
 from ringlight.controller.engine.speech import silence, speech
@@ -24,6 +25,7 @@ from ringlight.controller.health.verdicts import (
     judge,
 )
 from ringlight.fabric.circuits import FaultClass, PortKey
+from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.wiring import Hop
 
 
@@ -222,6 +224,22 @@ def retest_hop(state: State, name: str) -> None:
         state.untested[key] = since
         state.tell("hop-retest", name, "may be tried again")
         state.capacity_grew = True
+
+
+def trust_hops(state: State, request: TrustHops) -> None:
+    """Fibres were repaired, says a person: unlike one that it is merely time to try, a working ring may be led over it.
+
+    Raises:
+        RinglightError: no hop is named, or there is no such hop; nothing was changed.
+    """
+    if not request.hops:
+        raise InvalidError("no hop is named", hint="name at least one, such as n3+2")
+    for key in sorted({state.wiring.parse_hop(name) for name in request.hops}):
+        if state.untested.pop(key, None) is not None or key in state.dead_hops:
+            state.revive(key)
+            state.emit(Persist(hops=(stored_hop(state, key),)))
+            state.tell("hop-trusted", state.wiring.hop_name(key), "an operator says that it carries light again")
+            state.capacity_grew = True
 
 
 def _take_back(state: State, hop: Hop) -> None:

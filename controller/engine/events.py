@@ -266,6 +266,14 @@ class ReleaseQuarantine:
 
 
 @dataclass(frozen=True, slots=True)
+class TrustHops:
+    """A person says that these fibres carry light again."""
+
+    request: str
+    hops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Observe, and change nothing until resumed."""
 
@@ -326,6 +334,7 @@ OperatorRequest = (
     | Uncordon
     | Drain
     | ReleaseQuarantine
+    | TrustHops
     | Pause
     | Resume
     | ResetBreaker
