@@ -80,7 +80,7 @@ def _refuse_other_sizes(identity: Identity, size: tuple[int, int], expected: Exp
     wrong += [port for port in expected.patch.egresses if not inputs < port <= total]
     if wrong:
         raise UnavailableError(
-            f"switch {expected.name} has ingresses 1..{inputs} and egresses {inputs + 1}..{total}, so the agent's file is "
+            f"switch {expected.name} has ingresses 1..{inputs} and egresses {inputs + 1}..{total}, so the file is "
             f"wrong about port {', '.join(map(str, sorted(wrong)))}; it is left alone",
             hint="correct the switch's ports in the agent's file",
         )
