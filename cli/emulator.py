@@ -93,6 +93,13 @@ def run(
     metavar="SECONDS",
     help="Added to each switch, for bundle-slow, which needs it.",
 )
+@click.option("--with", metavar="HOP", help="The other hop, for fibre-swapped, which needs it.")
+@click.option(
+    "--loss",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="DB",
+    help="What the dirt takes from the light, for fibre-dirty, which needs it.",
+)
 @click.option("--id", "fault_id", default="", metavar="ID", help="Name of the fault, for repair.  [default: made up]")
 def fail(
     peer: Peer,
@@ -105,9 +112,10 @@ def fail(
     """Break something.
 
     KIND is gpu-xid, gpu-lost, power-off (the node, its modules and its agent are gone), agent-crash, agent-hang,
-    fibre-cut, module-dead (its bundle carries nothing), bundle-stuck (ignores commands) or bundle-slow.
+    fibre-cut, fibre-swapped (two hops exchange their far ends), fibre-dirty, module-dead (its bundle carries nothing),
+    bundle-stuck (ignores commands) or bundle-slow.
 
-    NODE is a node such as n3; for fibre-cut it is a HOP such as n3+2, the fibre from n3 over a distance of 2.
+    NODE is a node such as n3; for a fibre it is a HOP such as n3+2, the fibre from n3 over a distance of 2.
     """
     request = inject_request(
         kind, target, fault_id, {name: value for name, value in details.items() if value is not None}

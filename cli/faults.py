@@ -20,8 +20,17 @@ KINDS: Mapping[str, frozenset[str]] = {
     "module-dead": frozenset({"bundle", "module"}),
     "bundle-stuck": frozenset({"bundle"}),
     "bundle-slow": frozenset({"bundle", "delay"}),
+    "fibre-swapped": frozenset({"with"}),
+    "fibre-dirty": frozenset({"loss"}),
 }
 
+# What a kind cannot do without.
+_NEEDS = {
+    "bundle-slow": ("delay", "--delay SECONDS"),
+    "fibre-swapped": ("with", "--with HOP"),
+    "fibre-dirty": ("loss", "--loss DB"),
+}
+_FIELDS = {"with": "partner"}  # of the request, where it has another name than the option
 _PREFIX = "FAULT_KIND_"
 
 
@@ -39,16 +48,17 @@ def inject_request(kind: str, target: str, fault_id: str, details: Mapping[str, 
     """
     for name in sorted(details.keys() - KINDS[kind]):
         raise click.UsageError(f"--{name} means nothing for {kind}")
-    if kind == "bundle-slow" and "delay" not in details:
-        raise click.UsageError("bundle-slow needs --delay SECONDS")
+    needed, usage = _NEEDS.get(kind, ("", ""))
+    if needed and needed not in details:
+        raise click.UsageError(f"{kind} needs {usage}")
     request = pb.InjectRequest(
         kind=pb.FaultKind.Value(_PREFIX + kind.replace("-", "_").upper()), node=target, id=fault_id
     )
-    if kind == "fibre-cut":
+    if kind.startswith("fibre-"):
         node, _, distance = target.rpartition("+")
         if not node or not distance.isdecimal():
-            raise click.UsageError(f"fibre-cut needs a hop such as n3+2, not {target!r}")
+            raise click.UsageError(f"{kind} needs a hop such as n3+2, not {target!r}")
         request.node, request.distance = node, int(distance)
     for name, value in details.items():
-        setattr(request, name, value)
+        setattr(request, _FIELDS.get(name, name), value)
     return request

@@ -27,6 +27,7 @@ COMMANDS = {
         "ringlight.cli.quarantine:quarantine",
         "Nodes that no ring may have until a person releases them.",
     ),
+    "hops": LazyCommand("ringlight.cli.hops:hops", "Fibres that were found dark."),
     "declare-dead": LazyCommand(
         "ringlight.cli.witness:declare_dead",
         "Say that silent nodes are dead, so that they are bypassed.",

@@ -73,6 +73,7 @@ def _table(fabric: pb.Fabric) -> Table:
             ("rings", _counts(fabric.ring_states)),
             ("spares", str(fabric.spares)),
             ("dead hops", ", ".join(fabric.dead_hops) or "none"),
+            ("untested hops", ", ".join(fabric.untested_hops) or "none"),
             ("GPUs", f"{fabric.gpus_in_rings} in ACTIVE rings, {fabric.gpus_healthy} healthy"),
             ("longest bypass", str(fabric.longest_bypass)),
             ("settled", "yes" if fabric.settled else "no: a transaction is in flight"),

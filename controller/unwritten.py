@@ -11,6 +11,7 @@ from ringlight.controller.engine.effects import (
     Persist,
     StoredConduct,
     StoredHold,
+    StoredHop,
     StoredJob,
     StoredOverlay,
     StoredRing,
@@ -37,6 +38,7 @@ class Unwritten:
         self._rings: dict[str, StoredRing] = {}
         self._overlays: dict[str, StoredOverlay] = {}
         self._conduct: dict[str, StoredConduct] = {}
+        self._hops: dict[str, StoredHop] = {}
         self._hold: StoredHold | None = None
         self._epoch = 0
         self._reserved = 0
@@ -54,6 +56,7 @@ class Unwritten:
         self._rings.update({ring.name: ring for ring in record.rings})
         self._overlays.update({overlay.node: overlay for overlay in record.overlays})
         self._conduct.update({conduct.node: conduct for conduct in record.conduct})
+        self._hops.update({hop.hop: hop for hop in record.hops})
         self._hold = record.hold or self._hold
         self._epoch = max(self._epoch, record.epoch)
         self._reserved = max(self._reserved, record.reserved)
@@ -74,6 +77,7 @@ class Unwritten:
             tuple(self._rings.values()),
             tuple(self._overlays.values()),
             tuple(self._conduct.values()),
+            tuple(self._hops.values()),
             self._hold,
             epoch=self._epoch,
             reserved=self._reserved,
@@ -92,6 +96,6 @@ class Unwritten:
 
     def _clear(self) -> None:
         self._events.clear()
-        self._released, self._jobs, self._rings, self._overlays, self._conduct = {}, {}, {}, {}, {}
+        self._released, self._jobs, self._rings, self._overlays, self._conduct, self._hops = {}, {}, {}, {}, {}, {}
         self._hold = None
         self._epoch = self._reserved = self._generation = 0

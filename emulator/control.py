@@ -98,5 +98,7 @@ def _fault_request(request: emulator_pb2.InjectRequest) -> FaultRequest:
         module=request.module,
         distance=request.distance,
         delay=request.delay,
+        partner=request.partner,
+        loss=request.loss,
         id=request.id,
     )

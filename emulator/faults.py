@@ -15,6 +15,7 @@ from ringlight.fabric.wiring import HopKey, Wiring
 FALLEN_OFF_BUS = 79  # the XID of a GPU fault whose request names none
 LONGEST_DELAY = 3600.0  # seconds; a bundle slower than this is stuck
 HIGHEST_XID = 999
+HIGHEST_LOSS = 60.0  # dB; no receiver sees what is left of light after this
 RECOVERY_ACTIONS = frozenset(
     {"", "none", "gpu-reset", "gpu-reset-bus", "drain-p2p", "drain-and-reset", "node-reboot"}
 )  # what a GPU's driver may want done
@@ -32,6 +33,8 @@ class FaultKind(IntEnum):
     MODULE_DEAD = 7
     BUNDLE_STUCK = 8
     BUNDLE_SLOW = 9
+    FIBRE_SWAPPED = 10
+    FIBRE_DIRTY = 11
 
     @property
     def label(self) -> str:
@@ -51,8 +54,10 @@ class FaultRequest:
         recovery: what the GPU's driver then wants done; empty when it says nothing.
         bundle: number in the node (bundle kinds).
         module: number in the bundle (MODULE_DEAD).
-        distance: of the hop (FIBRE_CUT).
+        distance: of the hop (fibre kinds).
         delay: seconds added to each switch (BUNDLE_SLOW).
+        partner: name of the hop with which this one exchanges its far end (FIBRE_SWAPPED).
+        loss: dB that the dirt takes from the light (FIBRE_DIRTY).
         id: a name for the fault; empty lets the book choose one.
     """
 
@@ -65,6 +70,8 @@ class FaultRequest:
     module: int = 0
     distance: int = 0
     delay: float = 0.0
+    partner: str = ""
+    loss: float = 0.0
     id: str = ""
 
 
@@ -77,10 +84,12 @@ class EmulatedFault:
         kind: how it breaks.
         position: of the node it was injected at.
         number: which part of the node: GPU or bundle number, hop distance, or 0 for the node and its agent.
-        component: the same for people: ``gpu3``, ``b0.m2``, ``b0``, ``node``, ``agent`` or ``n3+2``.
+        component: the same for people: ``gpu3``, ``b0.m2``, ``b0``, ``node``, ``agent``, ``n3+2`` or ``n3+1 n5+1``.
         xid: of a GPU_XID, else 0.
         recovery: what the GPU's driver then wants done, of a GPU_XID.
         delay: seconds a BUNDLE_SLOW adds, else 0.
+        partner: the other hop of a FIBRE_SWAPPED.
+        loss: dB that a FIBRE_DIRTY takes, else 0.
     """
 
     id: str
@@ -91,6 +100,8 @@ class EmulatedFault:
     xid: int = 0
     recovery: str = ""
     delay: float = 0.0
+    partner: HopKey | None = None
+    loss: float = 0.0
 
 
 PartKey = tuple[FaultKind, int, int]  # (kind, position, number of the part)
@@ -151,6 +162,10 @@ class FaultBook:
     def of_node(self, position: int) -> tuple[EmulatedFault, ...]:
         """The open faults of a node, in the order in which they were opened."""
         return tuple(self._of_node.get(position, {}).values())
+
+    def of_kind(self, kind: FaultKind) -> tuple[EmulatedFault, ...]:
+        """The open faults of one kind, in the order in which they were opened."""
+        return tuple(fault for fault in self._open.values() if fault.kind is kind)
 
     def at(self, kind: FaultKind, position: int, number: int = 0) -> tuple[EmulatedFault, ...]:
         """The open faults of one kind at one part."""
@@ -214,6 +229,36 @@ def _agent(_wiring: Wiring, request: FaultRequest, fault_id: str, position: int)
 
 
 def _fibre_cut(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    key = _fibre_of(wiring, request, position)
+    return EmulatedFault(fault_id, request.kind, position, key.distance, wiring.hop_name(key))
+
+
+def _fibre_swapped(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    key = _fibre_of(wiring, request, position)
+    if not request.partner:
+        raise InvalidError(
+            f"fibre {wiring.hop_name(key)} cannot exchange its far end with nothing", hint="name the other hop as well"
+        )
+    partner = wiring.parse_hop(request.partner)
+    if partner == key:
+        raise InvalidError(
+            f"fibre {wiring.hop_name(key)} cannot exchange its far end with itself", hint="name another hop"
+        )
+    component = f"{wiring.hop_name(key)} {wiring.hop_name(partner)}"
+    return EmulatedFault(fault_id, request.kind, position, key.distance, component, partner=partner)
+
+
+def _fibre_dirty(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    key = _fibre_of(wiring, request, position)
+    if not 0 < request.loss <= HIGHEST_LOSS:
+        raise InvalidError(
+            f"dirt cannot take {request.loss:g} dB from the light",
+            hint=f"give a loss above 0 and at most {HIGHEST_LOSS:g} dB",
+        )
+    return EmulatedFault(fault_id, request.kind, position, key.distance, wiring.hop_name(key), loss=request.loss)
+
+
+def _fibre_of(wiring: Wiring, request: FaultRequest, position: int) -> HopKey:
     if wiring.hop(position, request.distance) is None:
         distances = [key.distance for key in _hops_from(wiring, position)]
         known = " and ".join(str(distance) for distance in sorted(distances))
@@ -221,8 +266,7 @@ def _fibre_cut(wiring: Wiring, request: FaultRequest, fault_id: str, position: i
             f"no fibre leads from {request.node} over distance {request.distance}",
             hint=f"fibres from {request.node} go over {known}" if known else f"no fibre begins at {request.node}",
         )
-    component = wiring.hop_name(HopKey(position, request.distance))
-    return EmulatedFault(fault_id, request.kind, position, request.distance, component)
+    return HopKey(position, request.distance)
 
 
 def _hops_from(wiring: Wiring, position: int) -> list[HopKey]:
@@ -263,4 +307,6 @@ _BUILDERS: dict[FaultKind, Callable[[Wiring, FaultRequest, str, int], EmulatedFa
     FaultKind.MODULE_DEAD: _module_dead,
     FaultKind.BUNDLE_STUCK: _bundle_stuck,
     FaultKind.BUNDLE_SLOW: _bundle_slow,
+    FaultKind.FIBRE_SWAPPED: _fibre_swapped,
+    FaultKind.FIBRE_DIRTY: _fibre_dirty,
 }

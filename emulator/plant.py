@@ -1,8 +1,10 @@
 """The emulated hardware as pure state: bundles, fibres, node power, and the light that follows from them.
 
 Light is at a port exactly when both ends of its fibre select it and everything in between works: both nodes have
-power, every module of both bundles is alive, the fibre is whole. A change costs as much as it touches ports, so
-thousands of nodes cost nothing while they are quiet.
+power, every module of both bundles is alive, the fibre is whole and lets enough through. Fibres are those that lie,
+which need not be those of the fabric file (`ringlight.emulator.cabling`).
+
+A change costs as much as it touches ports, so thousands of nodes cost nothing while they are quiet.
 
 Every change returns the events it caused, in a fixed order; the caller pushes them to whoever is connected. There is
 no clock here: when a switch takes effect, and how long that takes, is the caller's business.
@@ -10,15 +12,20 @@ no clock here: when a switch takes effect, and how long that takes, is the calle
 Hardware reports what broke, not how grave that is: a `HardwareFault` has a code and no class. Judging is the agent's.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ringlight.emulator.cabling import Cabling, LaidFibre
 from ringlight.emulator.faults import EmulatedFault, FaultBook, FaultKind, FaultRequest
 from ringlight.fabric.circuits import EXTERNAL_PATHS, CircuitTable, Path, PortKey
 from ringlight.fabric.errors import InvalidError, UnavailableError
 from ringlight.fabric.spec import Port
 from ringlight.fabric.trace import Trace, trace
-from ringlight.fabric.wiring import Hop, HopKey, Wiring
+from ringlight.fabric.wiring import Wiring
+
+SENT_POWER = 1.0  # dBm that leave a port whose bundle selects it
+LOWEST_RECEIVED = -12.0  # dBm; a port that receives less sees no light
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +95,11 @@ class Plant:
     def __init__(self, wiring: Wiring, boot: str) -> None:
         self.wiring = wiring
         self.faults = FaultBook(wiring)
+        self.cabling = Cabling(wiring, self.faults)
         self._boot = boot
         self._boots = [1] * wiring.size
         self._tables: list[list[Path]] = [list(wiring.loopback) for _ in range(wiring.size)]
-        self._lit: set[HopKey] = set()
+        self._lit: set[Port] = set()
 
     def powered(self, position: int) -> bool:
         """Whether a node has power."""
@@ -107,8 +115,22 @@ class Plant:
 
     def lit(self, port: Port) -> bool:
         """Whether light arrives at a port."""
-        hop = self.wiring.hop_at(port)
-        return hop is not None and hop.key in self._lit
+        return port in self._lit
+
+    def powers(self, position: int) -> dict[PortKey, tuple[float, float]]:
+        """Light at the ports that a node selects: what leaves and what arrives, in dBm; minus infinity for none.
+
+        The link budget is simple: every bundle sends `SENT_POWER`, and the fibre takes its loss from it.
+
+        Raises:
+            UnavailableError: the node has no power.
+        """
+        self._need_power(position)
+        return {
+            (port.bundle, port.path): (self._sent(port), self._received(port))
+            for port in self.wiring.ports(position)
+            if self._tables[position][port.bundle] is port.path
+        }
 
     def works(self, position: int, bundle: int) -> bool:
         """Whether a bundle carries anything at all: it has power, and all its modules are alive."""
@@ -191,12 +213,10 @@ class Plant:
             self.wiring,
             [self.table(position) for position in everywhere],
             dead_nodes={fault.position for fault in open_faults if fault.kind is FaultKind.POWER_OFF},
-            dead_fibres={
-                HopKey(fault.position, fault.number) for fault in open_faults if fault.kind is FaultKind.FIBRE_CUT
-            },
             dead_bundles={
                 (fault.position, fault.number) for fault in open_faults if fault.kind is FaultKind.MODULE_DEAD
             },
+            fibres=self.cabling.whole(),
         )
 
     def _need_power(self, position: int) -> None:
@@ -210,9 +230,11 @@ class Plant:
         events: list[PlantEvent] = []
         if fault.kind is FaultKind.POWER_OFF:
             return self._change_power(fault.position)
-        if fault.kind is FaultKind.FIBRE_CUT:
+        if fault.kind in (FaultKind.FIBRE_CUT, FaultKind.FIBRE_DIRTY):
             hop = self.wiring.hop(fault.position, fault.number)
             return self._relight([hop.low] if hop is not None else [])
+        if fault.kind is FaultKind.FIBRE_SWAPPED:
+            return self._relight(self.cabling.recable())
         if fault.kind is FaultKind.MODULE_DEAD:
             events = self._relight(Port(fault.position, fault.number, path) for path in EXTERNAL_PATHS)
         report = reported(fault)
@@ -240,31 +262,38 @@ class Plant:
         """Work out the light of the fibres at these ports anew. Both ends of a fibre change together."""
         events: list[PlantEvent] = []
         for port in ports:
-            hop = self.wiring.hop_at(port)
-            if hop is None:
+            fibre = self.cabling.at(port)
+            if fibre is None:
                 continue
-            lit = self._carries(hop)
-            if lit == (hop.key in self._lit):
-                continue
-            if lit:
-                self._lit.add(hop.key)
-            else:
-                self._lit.discard(hop.key)
-            events += [LightChanged(end.position, (end.bundle, end.path), lit) for end in (hop.low, hop.high)]
+            lit = self._carries(fibre)
+            for end in (fibre.low, fibre.high):
+                if lit == (end in self._lit):
+                    continue
+                (self._lit.add if lit else self._lit.discard)(end)
+                events.append(LightChanged(end.position, (end.bundle, end.path), lit))
         return events
 
-    def _carries(self, hop: Hop) -> bool:
-        return not self.faults.has(FaultKind.FIBRE_CUT, hop.key.position, hop.key.distance) and all(
-            self._tables[end.position][end.bundle] is end.path and self.works(end.position, end.bundle)
-            for end in (hop.low, hop.high)
-        )
+    def _carries(self, fibre: LaidFibre) -> bool:
+        return all(self._sends(end) and self._received(end) >= LOWEST_RECEIVED for end in (fibre.low, fibre.high))
+
+    def _sends(self, port: Port) -> bool:
+        return self._tables[port.position][port.bundle] is port.path and self.works(port.position, port.bundle)
+
+    def _sent(self, port: Port) -> float:
+        return SENT_POWER if self._sends(port) else -math.inf
+
+    def _received(self, port: Port) -> float:
+        fibre, far = self.cabling.at(port), self.cabling.far(port)
+        if fibre is None or far is None or not self.cabling.is_whole(fibre):
+            return -math.inf
+        return self._sent(far) - self.cabling.loss(fibre)
 
 
 def reported(fault: EmulatedFault) -> HardwareFault | None:
     """How the hardware of the node reports a fault; None for one it cannot notice.
 
-    A stuck or slow bundle is found out by reading back, a cut fibre by its missing light, and a node without power or
-    without an agent says nothing at all.
+    A stuck or slow bundle is found out by reading back, a fibre that is cut, dirty or wrongly plugged by its light, and
+    a node without power or without an agent says nothing at all.
     """
     if fault.kind is FaultKind.GPU_XID:
         return HardwareFault(fault.id, fault.component, f"xid:{fault.xid}", fault.recovery)

@@ -8,11 +8,12 @@ selects a path opens its edge and carries both halves over the fibre, u to u' an
 the same fibre and everything in between works. Anything else leaves terminals that lead nowhere.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ringlight.fabric.circuits import CircuitTable, Path
+from ringlight.fabric.spec import Fibre
 from ringlight.fabric.wiring import HopKey, Wiring
 
 _Gpu = TypeVar("_Gpu", tuple[int, int], str)  # a GPU by number or by name
@@ -40,6 +41,7 @@ def trace(
     dead_nodes: Collection[int] = (),
     dead_fibres: Collection[HopKey] = (),
     dead_bundles: Collection[tuple[int, int]] = (),
+    fibres: Iterable[Fibre] | None = None,
 ) -> Trace:
     """Follow light and copper.
 
@@ -49,9 +51,12 @@ def trace(
         dead_nodes: positions without power: their GPUs do not exist.
         dead_fibres: hops whose fibre is cut.
         dead_bundles: (position, bundle) with a dead module: carries nothing on any path, loopback included.
+        fibres: those that lie and are whole, where they lie otherwise than the wiring says.
     """
     without_power = frozenset(dead_nodes)
-    links = _links(wiring, tables, without_power, frozenset(dead_fibres), frozenset(dead_bundles))
+    if fibres is None:
+        fibres = (Fibre(hop.low, hop.high) for hop in wiring.hops if hop.key not in dead_fibres)
+    links = _links(wiring, tables, without_power, fibres, frozenset(dead_bundles))
     gpus = wiring.spec.gpus
     alive = [
         (position * gpus + gpu) * 2
@@ -93,7 +98,7 @@ def _links(
     wiring: Wiring,
     tables: Sequence[CircuitTable],
     dead_nodes: frozenset[int],
-    dead_fibres: frozenset[HopKey],
+    fibres: Iterable[Fibre],
     dead_bundles: frozenset[tuple[int, int]],
 ) -> dict[int, int]:
     """Which terminal is joined to which."""
@@ -110,9 +115,9 @@ def _links(
 
     for position, edge in _closed_edges(wiring, tables, dead_nodes, dead_bundles):
         join(*ends(position, edge))
-    for hop in wiring.hops:
-        sides = (hop.low, hop.high)
-        if hop.key in dead_fibres or any(
+    for fibre in fibres:
+        sides = (fibre.a, fibre.b)
+        if any(
             side.position in dead_nodes
             or (side.position, side.bundle) in dead_bundles
             or tables[side.position][side.bundle] is not side.path

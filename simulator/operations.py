@@ -40,6 +40,7 @@ WEIGHTS: Mapping[str, float] = {
     "resume": 0.6,
     "reset-breaker": 0.5,
     "release-quarantine": 1,
+    "trust-hops": 1,
     "declare-dead": 0.5,
     "report-stall": 0.5,
     "wait": 3,

@@ -25,6 +25,7 @@ def make_peace(simulation: Simulation) -> list[str]:
     if laid:
         simulation.ask(Uncordon("", laid))
     simulation.release_quarantine()
+    simulation.trust_hops()
     simulation.schedule.run(_SETTLE)
     return _problems(simulation, leader)
 

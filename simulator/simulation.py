@@ -20,6 +20,7 @@ from ringlight.controller.engine.events import (
     ResizeJob,
     Resume,
     SubmitJob,
+    TrustHops,
     Uncordon,
 )
 from ringlight.controller.settings import Settings
@@ -350,6 +351,17 @@ class Simulation:
         nodes = [node.name for node in leader.engine.state.nodes if node.quarantine] if leader is not None else []
         if nodes:
             self.ask(ReleaseQuarantine("", tuple(nodes)))
+
+    def _do_trust_hops(self, _operation: Operation) -> None:
+        self.trust_hops()
+
+    def trust_hops(self) -> None:
+        """Trust every fibre again, whether it was repaired or not."""
+        leader = self.leader
+        state = leader.engine.state if leader is not None else None
+        hops = sorted({*state.dead_hops, *state.untested}) if state is not None else []
+        if hops:
+            self.ask(TrustHops("", tuple(self.plant.wiring.hop_name(hop) for hop in hops)))
 
     def _do_declare_dead(self, operation: Operation) -> None:
         self.judge.trouble([operation.node])

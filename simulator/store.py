@@ -12,6 +12,7 @@ from ringlight.controller.engine.effects import (
     Persist,
     StoredConduct,
     StoredHold,
+    StoredHop,
     StoredJob,
     StoredOverlay,
     StoredRing,
@@ -27,6 +28,7 @@ class Records:
     rings: dict[str, StoredRing] = field(default_factory=dict)
     overlays: dict[str, StoredOverlay] = field(default_factory=dict)
     conduct: dict[str, StoredConduct] = field(default_factory=dict)
+    hops: dict[str, StoredHop] = field(default_factory=dict)
     hold: StoredHold = NOTHING_HELD
     epoch: int = 0
     reserved: int = 0
@@ -64,6 +66,7 @@ class MemoryStore:
             tuple(ring for ring in rings if ring.job in records.jobs),
             tuple(records.overlays[node] for node in sorted(records.overlays)),
             tuple(records.conduct[node] for node in sorted(records.conduct)),
+            tuple(records.hops[hop] for hop in sorted(records.hops)),
             records.hold,
             records.reserved,
             records.generation,
@@ -101,6 +104,11 @@ class MemoryStore:
             else:
                 records.overlays.pop(overlay.node, None)
         records.conduct.update({conduct.node: conduct for conduct in persist.conduct})
+        for hop in persist.hops:
+            if hop.dead_since is not None:
+                records.hops[hop.hop] = hop
+            else:
+                records.hops.pop(hop.hop, None)
         records.hold = persist.hold or records.hold
         records.epoch = max(records.epoch, persist.epoch)
         records.reserved = max(records.reserved, persist.reserved)

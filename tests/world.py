@@ -48,6 +48,7 @@ from ringlight.controller.engine.events import (
     SessionLost,
     SubmitJob,
     Tick,
+    TrustHops,
     Uncordon,
 )
 from ringlight.controller.engine.state import RingRecord, RingState
@@ -131,6 +132,7 @@ class World:
         rings = {ring.name: ring for persist in self.persisted for ring in persist.rings}
         overlays = {overlay.node: overlay for persist in self.persisted for overlay in persist.overlays}
         conduct = {conduct.node: conduct for persist in self.persisted for conduct in persist.conduct}
+        hops = {hop.hop: hop for persist in self.persisted for hop in persist.hops}
         holds = [persist.hold for persist in self.persisted if persist.hold is not None]
         alive = {name: job for name, job in jobs.items() if not job.released}
         epoch = self.engine.state.epoch + 1
@@ -152,6 +154,7 @@ class World:
                 tuple(kept),
                 laid,
                 tuple(conduct.values()),
+                tuple(hop for hop in hops.values() if hop.dead_since is not None),
                 holds[-1] if holds else NOTHING_HELD,
                 recorded=max((persist.generation for persist in self.persisted), default=0),
                 wall=self.now + self.wall_offset,
@@ -411,6 +414,9 @@ class World:
 
     def release_quarantine(self, *nodes: str) -> Answer:
         return self.ask(ReleaseQuarantine("release-quarantine", nodes))
+
+    def trust_hops(self, *hops: str) -> Answer:
+        return self.ask(TrustHops("trust-hops", hops))
 
     def report_stall(self, job: str) -> Answer:
         return self.ask(ReportStall("stall", job))

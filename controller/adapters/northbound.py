@@ -29,6 +29,7 @@ from ringlight.controller.engine.events import (
     ResizeJob,
     Resume,
     SubmitJob,
+    TrustHops,
     Uncordon,
 )
 from ringlight.controller.engine.explain import explain
@@ -143,6 +144,12 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         async with _refusing(context):
             await self._runtime.ask(ReleaseQuarantine("", tuple(request.nodes)))
         return pb.ReleaseQuarantineReply(nodes=self._nodes(request.nodes))
+
+    async def TrustHops(self, request: pb.TrustHopsRequest, context: Context) -> pb.Fabric:
+        """Use fibres again that were repaired; answered once that is on record."""
+        async with _refusing(context):
+            await self._runtime.ask(TrustHops("", tuple(request.hops)))
+        return self._fabric()
 
     async def Pause(self, request: pb.PauseRequest, context: Context) -> pb.Fabric:
         """Let nothing move; answered once that is on record."""

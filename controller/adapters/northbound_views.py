@@ -27,6 +27,7 @@ def fabric_to(fabric: view.FabricView, *, store: str, starting: bool) -> pb.Fabr
         ring_states=fabric.ring_states,
         spares=fabric.spares,
         dead_hops=fabric.dead_hops,
+        untested_hops=fabric.untested_hops,
         gpus_healthy=fabric.gpus_healthy,
         gpus_in_rings=fabric.gpus_in_rings,
         last_event=fabric.last_event,

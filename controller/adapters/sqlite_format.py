@@ -17,6 +17,7 @@ from ringlight.controller.engine.effects import (
     Persist,
     StoredConduct,
     StoredHold,
+    StoredHop,
     StoredJob,
     StoredOverlay,
     StoredRing,
@@ -47,6 +48,7 @@ CREATE TABLE overlays (node TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWI
 """,
     """
 CREATE TABLE conduct (node TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE hops (hop TEXT PRIMARY KEY, dead_since REAL NOT NULL) WITHOUT ROWID;
 ALTER TABLE term ADD COLUMN recorded INTEGER NOT NULL DEFAULT 0;
 UPDATE term SET recorded = reserved;
 ALTER TABLE term ADD COLUMN hold TEXT NOT NULL DEFAULT '{}';
@@ -109,6 +111,7 @@ def _begin_term(connection: sqlite3.Connection, block: int, wall: float) -> Rest
         rings=tuple(sorted(_records(connection, "rings", _RING), key=_rank)),
         overlays=tuple(_checked(overlay) for overlay in _records(connection, "overlays", _OVERLAY)),
         conduct=tuple(_records(connection, "conduct", _CONDUCT)),
+        hops=tuple(StoredHop(*row) for row in connection.execute("SELECT hop, dead_since FROM hops ORDER BY hop")),
         hold=_record(_HOLD, "what is held", hold),
         reserved=reserved + block,
         recorded=recorded,
@@ -163,6 +166,11 @@ def put_records(connection: sqlite3.Connection, persist: Persist) -> None:
         _put_node(connection, "overlays", overlay, forget=not overlay.overlay)
     for of_node in persist.conduct:
         _put_node(connection, "conduct", of_node, forget=of_node.spotless)
+    for hop in persist.hops:
+        if hop.dead_since is not None:
+            connection.execute("INSERT OR REPLACE INTO hops VALUES (?, ?)", (hop.hop, hop.dead_since))
+        else:
+            connection.execute("DELETE FROM hops WHERE hop = ?", (hop.hop,))
     if persist.hold is not None:
         connection.execute("UPDATE term SET hold = ?", (json.dumps(asdict(persist.hold)),))
     connection.execute(

@@ -8,13 +8,14 @@ What our records say is over is never adopted: it is the rest of a change. Light
 part of it were heard, serves nobody, and is let go. Nothing is commanded by any of this.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import count
 
 from ringlight.controller.engine.effects import Persist
-from ringlight.controller.engine.observed import Piece, pieces
+from ringlight.controller.engine.observed import pieces
 from ringlight.controller.engine.state import (
     JobRecord,
+    NodeRecord,
     RingRecord,
     RingState,
     State,
@@ -42,7 +43,7 @@ def adopt_what_is_lit(state: State, now: float) -> None:
         elif piece.unknown:
             state.light_waits = True
         else:
-            _disown(state, piece, now)
+            _disown(state, [state.nodes[position] for position in piece.nodes], now)
 
 
 def _adopt(state: State, chain: Chain, recorded: Collection[str], now: float) -> None:
@@ -51,6 +52,9 @@ def _adopt(state: State, chain: Chain, recorded: Collection[str], now: float) ->
     of_the_past = ring is None and not any(node.is_foreign for node in nodes)  # what is over, by our records
     if of_the_past or any(node.leaving or node.unconfirmed for node in nodes):
         return  # or what its agents will undo
+    if ring is None and any(node.ring and node.in_place and not node.is_foreign for node in nodes):
+        _disown(state, nodes, now)  # a ring of ours, and nodes that it was to have: the rest of a change
+        return
     in_the_way = _in_the_way(state, chain) - {ring.name if ring else ""}
     if any(not node.adopted for name in in_the_way for node in state.chain_nodes(state.rings[name])):
         state.light_waits = True
@@ -64,9 +68,9 @@ def _adopt(state: State, chain: Chain, recorded: Collection[str], now: float) ->
     _take_over(state, ring or _new_ring(state, chain), chain, now)
 
 
-def _disown(state: State, piece: Piece, now: float) -> None:
+def _disown(state: State, nodes: Iterable[NodeRecord], now: float) -> None:
     """All who are part of it were heard, and it is no ring: it serves nobody, and its nodes may be used again."""
-    for node in (state.nodes[position] for position in piece.nodes):
+    for node in nodes:
         if node.is_foreign:
             node.is_foreign = False
             state.dirty_nodes.add(node.position)

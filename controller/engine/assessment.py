@@ -7,10 +7,12 @@ brings the next judgement.
 from collections.abc import Mapping
 
 from ringlight.controller.engine.conduct import note_conduct, trusted_again_at
+from ringlight.controller.engine.effects import Persist
+from ringlight.controller.engine.events import TrustHops
 from ringlight.controller.engine.faults import open_incident
 from ringlight.controller.engine.hold import why_held
 from ringlight.controller.engine.speech import silence, speech
-from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, RingState, State
+from ringlight.controller.engine.state import NodeRecord, Overlay, RingRecord, RingState, State, stored_hop
 from ringlight.controller.engine.witnesses import ask_probe, testimony
 from ringlight.controller.health.hops import EndEvidence, HopState, judge_hop
 from ringlight.controller.health.verdicts import (
@@ -23,6 +25,7 @@ from ringlight.controller.health.verdicts import (
     judge,
 )
 from ringlight.fabric.circuits import FaultClass, PortKey
+from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.wiring import Hop
 
 
@@ -204,16 +207,46 @@ def _next_look(state: State, ends: tuple[EndEvidence, EndEvidence], now: float) 
 
 def kill_hop(state: State, hop: Hop, why: str, now: float) -> None:
     """Believe that a fibre carries no light, until it is time to try it again."""
+    state.untested.pop(hop.key, None)
     state.kill(hop.key, now)
     name = state.wiring.hop_name(hop.key)
     state.agenda.put(("hop", name), now + state.settings.health.dead_hop_retest)
+    state.emit(Persist(hops=(stored_hop(state, hop.key),)))
     state.tell("hop-dead", name, why)
+
+
+def retest_hop(state: State, name: str) -> None:
+    """It is time to try a fibre again. It stays on record until it is seen lit."""
+    key = state.wiring.parse_hop(name)
+    since = state.dead_hops.get(key)
+    if since is not None:
+        state.revive(key)
+        state.untested[key] = since
+        state.tell("hop-retest", name, "may be tried again")
+        state.capacity_grew = True
+
+
+def trust_hops(state: State, request: TrustHops) -> None:
+    """Fibres were repaired, says a person: unlike one that it is merely time to try, a working ring may be led over it.
+
+    Raises:
+        RinglightError: no hop is named, or there is no such hop; nothing was changed.
+    """
+    if not request.hops:
+        raise InvalidError("no hop is named", hint="name at least one, such as n3+2")
+    for key in sorted({state.wiring.parse_hop(name) for name in request.hops}):
+        if state.untested.pop(key, None) is not None or key in state.dead_hops:
+            state.revive(key)
+            state.emit(Persist(hops=(stored_hop(state, key),)))
+            state.tell("hop-trusted", state.wiring.hop_name(key), "an operator says that it carries light again")
+            state.capacity_grew = True
 
 
 def _take_back(state: State, hop: Hop) -> None:
     """Nothing was done about a dead hop, since nothing may move: it is dead no more if both its ends see light."""
     if all(state.nodes[port.position].light.get((port.bundle, port.path), False) for port in (hop.low, hop.high)):
         state.revive(hop.key)
+        state.emit(Persist(hops=(stored_hop(state, hop.key),)))
         state.tell("hop-lit", state.wiring.hop_name(hop.key), "light is back at both ends")
 
 

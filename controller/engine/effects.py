@@ -128,6 +128,19 @@ class StoredConduct:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredHop:
+    """A fibre that was found dark, and not seen lit since.
+
+    Attributes:
+        hop: its name.
+        dead_since: wall-clock time (seconds since 1970); None when it was seen lit: a store forgets it.
+    """
+
+    hop: str
+    dead_since: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredHold:
     """Whether anything may move, as the store keeps it.
 
@@ -158,6 +171,7 @@ class Persist:
     rings: tuple[StoredRing, ...] = ()
     overlays: tuple[StoredOverlay, ...] = ()
     conduct: tuple[StoredConduct, ...] = ()
+    hops: tuple[StoredHop, ...] = ()
     hold: StoredHold | None = None
     epoch: int = 0
     reserved: int = 0

@@ -20,6 +20,7 @@ from ringlight.controller.engine.assessment import (
     is_usable,
     note_light,
     note_speech,
+    retest_hop,
 )
 from ringlight.controller.engine.doubt import doubt_oneself, keep_pulse, note_time
 from ringlight.controller.engine.drain import without_drains
@@ -221,10 +222,8 @@ class Engine:
             case "job" if name in state.jobs:
                 state.dirty_rings.update(ring.name for ring in state.jobs[name].rings)
                 state.capacity_grew = True  # whatever was put off is looked at again
-            case "hop" if state.revive(state.wiring.parse_hop(name)):
-                state.untested.add(state.wiring.parse_hop(name))
-                state.tell("hop-retest", name, "may be tried again")
-                state.capacity_grew = True
+            case "hop":
+                retest_hop(state, name)
             case "park":
                 self._park_again(state.node(name), change, now)
             case "maintenance":

@@ -7,6 +7,7 @@ from ringlight.controller.engine.effects import (
     NOTHING_HELD,
     StoredConduct,
     StoredHold,
+    StoredHop,
     StoredJob,
     StoredOverlay,
     StoredRing,
@@ -28,6 +29,7 @@ class Restored:
         rings: their rings.
         overlays: what operators laid over nodes.
         conduct: what counts against nodes.
+        hops: fibres that were found dark.
         hold: whether anything may move.
         reserved: generations up to this one are reserved for this term already; 0 when they are not.
         recorded: generation of the newest change that the records know of; hardware may show a later one.
@@ -41,6 +43,7 @@ class Restored:
     rings: tuple[StoredRing, ...] = ()
     overlays: tuple[StoredOverlay, ...] = ()
     conduct: tuple[StoredConduct, ...] = ()
+    hops: tuple[StoredHop, ...] = ()
     hold: StoredHold = NOTHING_HELD
     reserved: int = 0
     recorded: int = 0
@@ -263,6 +266,14 @@ class ReleaseQuarantine:
 
 
 @dataclass(frozen=True, slots=True)
+class TrustHops:
+    """A person says that these fibres carry light again."""
+
+    request: str
+    hops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Observe, and change nothing until resumed."""
 
@@ -323,6 +334,7 @@ OperatorRequest = (
     | Uncordon
     | Drain
     | ReleaseQuarantine
+    | TrustHops
     | Pause
     | Resume
     | ResetBreaker

@@ -7,6 +7,7 @@ from ringlight.controller.engine.overlays import described
 from ringlight.controller.engine.state import NodeRecord, RingRecord, State
 from ringlight.controller.engine.view import view_job
 from ringlight.fabric.errors import NotFoundError
+from ringlight.fabric.wiring import HopKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,7 @@ def explain(state: State, subject: str) -> Explanation:
         return _explanation(state, subject, "job", f"{view.state}: {view.reason}")
     if "+" in subject:
         key = state.wiring.parse_hop(subject)
-        dead = key in state.dead_hops
-        return _explanation(
-            state, subject, "hop", "dead: no ring is led over it" if dead else "usable, for all we know"
-        )
+        return _explanation(state, subject, "hop", _hop_state(state, key))
     raise NotFoundError(
         f"there is no node, ring, job or hop {subject!r}",
         hint="names look like n17 (node), train/3 (ring), train (job), n3+2 (hop)",
@@ -71,3 +69,11 @@ def _of_node(node: NodeRecord) -> str:
 def _of_ring(state: State, ring: RingRecord) -> str:
     chain = " ".join(state.wiring.name(position) for position in ring.chain) or "no nodes"
     return f"{ring.state}: {chain}" + (f"; {ring.cause}" if ring.cause else "")
+
+
+def _hop_state(state: State, key: HopKey) -> str:
+    if key in state.dead_hops:
+        return "dead: no ring is led over it"
+    if key in state.untested:
+        return "was dead, and was not seen lit since: no ring that works is moved onto it"
+    return "usable, for all we know"

@@ -10,7 +10,7 @@ from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import Applied
 from ringlight.controller.engine.hold import depose, note_failure
 from ringlight.controller.engine.speech import speech
-from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_ring
+from ringlight.controller.engine.state import NodeRecord, RingRecord, RingState, State, stored_hop, stored_ring
 from ringlight.controller.health.verdicts import Speech
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.outcomes import WRONG, ApplyCode, BundleCode
@@ -125,7 +125,9 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
     began = ring.broken_at
     state.enter(ring, RingState.ACTIVE)
     ring.established = True
-    state.untested.difference_update(hop.key for hop in ring.hops)
+    for hop in ring.hops:
+        if state.untested.pop(hop.key, None) is not None:
+            state.emit(Persist(hops=(stored_hop(state, hop.key),)))
     ring.deadline = None
     ring.broken_at = None
     commit(state, ring)

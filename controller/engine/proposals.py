@@ -79,7 +79,7 @@ def _tries_out(state: State, plan: RingPlan) -> bool:
     if not state.untested:
         return False
     hops = (hop.key for placement in plan.placed for hop in chain_hops(state.wiring, placement.chain))
-    return not state.untested.isdisjoint(hops)
+    return not state.untested.keys().isdisjoint(hops)
 
 
 def pause(state: State, job: JobRecord, plan: RingPlan, now: float) -> None:

@@ -4,7 +4,7 @@ from ringlight.controller.engine.conduct import stored_conduct
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import StoreBegunAnew
 from ringlight.controller.engine.hold import stored_hold
-from ringlight.controller.engine.state import State, stored_job, stored_overlay, stored_ring
+from ringlight.controller.engine.state import State, stored_hop, stored_job, stored_overlay, stored_ring
 
 
 def everything(state: State) -> Persist:
@@ -15,6 +15,7 @@ def everything(state: State) -> Persist:
         rings=tuple(stored_ring(state.wiring, ring) for ring in state.rings.values()),
         overlays=tuple(stored_overlay(node, state.wall_offset) for node in state.nodes if node.overlay is not None),
         conduct=tuple(of_node for of_node in conduct if not of_node.spotless),
+        hops=tuple(stored_hop(state, key) for key in sorted({*state.dead_hops, *state.untested})),
         hold=stored_hold(state),
         epoch=state.epoch,
         reserved=state.reserved,

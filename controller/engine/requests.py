@@ -1,5 +1,6 @@
 """Requests from people and schedulers: each is decided by its own module, and answered here, refused ones too."""
 
+from ringlight.controller.engine.assessment import trust_hops
 from ringlight.controller.engine.conduct import release_quarantine
 from ringlight.controller.engine.drain import drain
 from ringlight.controller.engine.effects import Answer, PlannedChange
@@ -16,6 +17,7 @@ from ringlight.controller.engine.events import (
     ResizeJob,
     Resume,
     SubmitJob,
+    TrustHops,
     Uncordon,
 )
 from ringlight.controller.engine.hold import pause, refuse_if_held, reset_breaker, resume
@@ -74,8 +76,11 @@ def _hold(state: State, request: Pause | Resume | ResetBreaker) -> None:
             reset_breaker(state)
 
 
-def _note(state: State, request: Cordon | Uncordon | ReleaseQuarantine | ReportStall | DeclareDead, now: float) -> None:
-    """Requests that say something about nodes; what follows from it is for the engine to see."""
+_Remark = Cordon | Uncordon | ReleaseQuarantine | TrustHops | ReportStall | DeclareDead
+
+
+def _note(state: State, request: _Remark, now: float) -> None:
+    """Requests that say something about parts of the fabric; what follows from it is for the engine to see."""
     match request:
         case Cordon():
             cordon(state, request)
@@ -83,6 +88,8 @@ def _note(state: State, request: Cordon | Uncordon | ReleaseQuarantine | ReportS
             uncordon(state, request)
         case ReleaseQuarantine():
             release_quarantine(state, request)
+        case TrustHops():
+            trust_hops(state, request)
         case ReportStall():
             report_stall(state, request, now)
         case DeclareDead():

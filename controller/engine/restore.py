@@ -8,11 +8,11 @@ turn out complete, and is planned anew otherwise.
 from ringlight.controller.engine.commitment import leave
 from ringlight.controller.engine.conduct import restore_conduct
 from ringlight.controller.engine.doubt import keep_pulse
-from ringlight.controller.engine.effects import StoredOverlay, StoredRing
+from ringlight.controller.engine.effects import StoredHop, StoredOverlay, StoredRing
 from ringlight.controller.engine.events import Restored
 from ringlight.controller.engine.overlays import end_drain
 from ringlight.controller.engine.state import JobRecord, Overlay, RingRecord, RingState, State
-from ringlight.fabric.errors import RinglightError
+from ringlight.fabric.errors import NotFoundError, RinglightError
 from ringlight.fabric.rings import chain_tables
 
 
@@ -38,6 +38,8 @@ def restore(state: State, event: Restored, now: float) -> None:
         _restore_overlay(state, overlay, now)
     for conduct in event.conduct:
         restore_conduct(state, conduct)
+    for hop in event.hops:
+        _restore_hop(state, hop, now)
     state.agenda.put(("start", ""), now + state.settings.health.start_grace)
     keep_pulse(state, now)
     state.dirty_nodes.update(range(state.wiring.size))
@@ -68,6 +70,19 @@ def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
     if not ring.established:
         ring.deadline = now + state.settings.health.start_grace
         state.agenda.put(("ring", ring.name), ring.deadline)
+
+
+def _restore_hop(state: State, stored: StoredHop, now: float) -> None:
+    """A fibre that was dark still is, for all we know; where a ring lies over it, its light says so itself."""
+    try:
+        key = state.wiring.parse_hop(stored.hop)
+    except NotFoundError:
+        return  # it is in the fabric file no more
+    if stored.dead_since is None or any(hop.key == key for ring in state.rings.values() for hop in ring.hops):
+        return
+    since = min(now, stored.dead_since - state.wall_offset)
+    state.kill(key, since)
+    state.agenda.put(("hop", stored.hop), max(now, since + state.settings.health.dead_hop_retest))
 
 
 def _restore_overlay(state: State, stored: StoredOverlay, now: float) -> None:

@@ -16,6 +16,7 @@ from ringlight.controller.engine.effects import (
     FabricEvent,
     Persist,
     Publish,
+    StoredHop,
     StoredJob,
     StoredOverlay,
     StoredRing,
@@ -306,7 +307,7 @@ class State:
         for position in range(wiring.size):
             self.planner.order.set_usable(position, usable=False)  # until its agent has spoken
         self.dead_hops: dict[HopKey, float] = {}
-        self.untested: set[HopKey] = set()  # that were dead, may be tried again by now, and were not seen lit since
+        self.untested: dict[HopKey, float] = {}  # were dead since then, may be tried again, and were not seen lit yet
         self.wall_offset = 0.0  # wall-clock time minus ours
         self.now = -math.inf  # of the event being handled
         self.stalled = ""  # why our own sense of time is not to be trusted at present
@@ -430,6 +431,12 @@ def stored_ring(wiring: Wiring, ring: RingRecord) -> StoredRing:
     """A ring as the store keeps it."""
     chain = tuple(wiring.name(position) for position in ring.chain)
     return StoredRing(ring.name, ring.job, chain, ring.state.value, ring.cause, ring.generation)
+
+
+def stored_hop(state: State, key: HopKey) -> StoredHop:
+    """What is believed of a fibre that was found dark, as the store keeps it."""
+    since = state.dead_hops.get(key, state.untested.get(key))
+    return StoredHop(state.wiring.hop_name(key), None if since is None else since + state.wall_offset)
 
 
 def stored_overlay(node: NodeRecord, wall_offset: float) -> StoredOverlay:

@@ -95,6 +95,7 @@ class FabricView:
     ring_states: Mapping[str, int]
     spares: int
     dead_hops: tuple[str, ...]
+    untested_hops: tuple[str, ...]
     gpus_healthy: int
     gpus_in_rings: int
     last_event: int
@@ -128,6 +129,7 @@ def view_fabric(state: State, now: float) -> FabricView:
         ring_states=_count_states(state),
         spares=sum(_is_spare(state, node, now) for node in state.nodes),
         dead_hops=tuple(state.wiring.hop_name(key) for key in sorted(state.dead_hops)),
+        untested_hops=tuple(state.wiring.hop_name(key) for key in sorted(state.untested)),
         gpus_healthy=(state.wiring.size - verdicts[Verdict.FAILED.value]) * spec.gpus,
         gpus_in_rings=sum(len(ring.chain) for ring in active) * spec.gpus,
         last_event=state.sequence,

@@ -45,6 +45,10 @@ class _FaultKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FaultKind.V
     """the bundle ignores switch commands and reports its old path"""
     FAULT_KIND_BUNDLE_SLOW: _FaultKind.ValueType  # 9
     """the bundle switches late; see `delay`"""
+    FAULT_KIND_FIBRE_SWAPPED: _FaultKind.ValueType  # 10
+    """two hops exchange their far ends; see `partner`"""
+    FAULT_KIND_FIBRE_DIRTY: _FaultKind.ValueType  # 11
+    """the fibre takes more from the light; see `loss`"""
 
 class FaultKind(_FaultKind, metaclass=_FaultKindEnumTypeWrapper):
     """Ways to break a part."""
@@ -69,6 +73,10 @@ FAULT_KIND_BUNDLE_STUCK: FaultKind.ValueType  # 8
 """the bundle ignores switch commands and reports its old path"""
 FAULT_KIND_BUNDLE_SLOW: FaultKind.ValueType  # 9
 """the bundle switches late; see `delay`"""
+FAULT_KIND_FIBRE_SWAPPED: FaultKind.ValueType  # 10
+"""two hops exchange their far ends; see `partner`"""
+FAULT_KIND_FIBRE_DIRTY: FaultKind.ValueType  # 11
+"""the fibre takes more from the light; see `loss`"""
 Global___FaultKind: _TypeAlias = FaultKind  # noqa: Y015
 
 @_typing.final
@@ -87,6 +95,8 @@ class InjectRequest(_message.Message):
     DELAY_FIELD_NUMBER: _builtins.int
     ID_FIELD_NUMBER: _builtins.int
     RECOVERY_FIELD_NUMBER: _builtins.int
+    PARTNER_FIELD_NUMBER: _builtins.int
+    LOSS_FIELD_NUMBER: _builtins.int
     kind: Global___FaultKind.ValueType
     """how it breaks"""
     node: _builtins.str
@@ -100,13 +110,17 @@ class InjectRequest(_message.Message):
     module: _builtins.int
     """MODULE_DEAD: number in the bundle"""
     distance: _builtins.int
-    """FIBRE_CUT: hop distance, 1..K"""
+    """fibre kinds: hop distance, 1..K"""
     delay: _builtins.float
     """BUNDLE_SLOW: seconds added to each switch"""
     id: _builtins.str
     """optional: name of the fault; must not be open already"""
     recovery: _builtins.str
     """GPU_XID: what the driver then wants done, such as node-reboot; empty: it says nothing"""
+    partner: _builtins.str
+    """FIBRE_SWAPPED: the other hop, such as "n5+1" """
+    loss: _builtins.float
+    """FIBRE_DIRTY: dB that the dirt takes"""
     def __init__(
         self,
         *,
@@ -120,10 +134,12 @@ class InjectRequest(_message.Message):
         delay: _builtins.float = ...,
         id: _builtins.str = ...,
         recovery: _builtins.str = ...,
+        partner: _builtins.str = ...,
+        loss: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundle", b"bundle", "delay", b"delay", "distance", b"distance", "gpu", b"gpu", "id", b"id", "kind", b"kind", "module", b"module", "node", b"node", "recovery", b"recovery", "xid", b"xid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundle", b"bundle", "delay", b"delay", "distance", b"distance", "gpu", b"gpu", "id", b"id", "kind", b"kind", "loss", b"loss", "module", b"module", "node", b"node", "partner", b"partner", "recovery", b"recovery", "xid", b"xid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -129,6 +129,7 @@ class Fabric(_message.Message):
     NEWLY_FAILED_FIELD_NUMBER: _builtins.int
     BREAKER_ALLOWANCE_FIELD_NUMBER: _builtins.int
     STARTING_FIELD_NUMBER: _builtins.int
+    UNTESTED_HOPS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """of the fabric file"""
     k: _builtins.int
@@ -191,6 +192,10 @@ class Fabric(_message.Message):
     def gates(self) -> _containers.RepeatedCompositeFieldContainer[Global___Gate]:
         """what can keep the controller from acting"""
 
+    @_builtins.property
+    def untested_hops(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """were dead, may be tried again, and were not seen lit since"""
+
     def __init__(
         self,
         *,
@@ -219,10 +224,11 @@ class Fabric(_message.Message):
         newly_failed: _builtins.int = ...,
         breaker_allowance: _builtins.int = ...,
         starting: _builtins.bool = ...,
+        untested_hops: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaker_allowance", b"breaker_allowance", "closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "gates", b"gates", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "newly_failed", b"newly_failed", "nodes", b"nodes", "overlays", b"overlays", "quarantined", b"quarantined", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "starting", b"starting", "store", b"store", "verdicts", b"verdicts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaker_allowance", b"breaker_allowance", "closed", b"closed", "dead_hops", b"dead_hops", "distances", b"distances", "epoch", b"epoch", "gates", b"gates", "generation", b"generation", "gpus_healthy", b"gpus_healthy", "gpus_in_rings", b"gpus_in_rings", "gpus_per_node", b"gpus_per_node", "invariant_violations", b"invariant_violations", "k", b"k", "last_event", b"last_event", "longest_bypass", b"longest_bypass", "name", b"name", "newly_failed", b"newly_failed", "nodes", b"nodes", "overlays", b"overlays", "quarantined", b"quarantined", "ring_states", b"ring_states", "settled", b"settled", "spares", b"spares", "starting", b"starting", "store", b"store", "untested_hops", b"untested_hops", "verdicts", b"verdicts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -999,6 +1005,30 @@ class ReleaseQuarantineReply(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReleaseQuarantineReply: _TypeAlias = ReleaseQuarantineReply  # noqa: Y015
+
+@_typing.final
+class TrustHopsRequest(_message.Message):
+    """Fibres that were repaired."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HOPS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hops(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """"n3+2", at least one"""
+
+    def __init__(
+        self,
+        *,
+        hops: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hops", b"hops"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TrustHopsRequest: _TypeAlias = TrustHopsRequest  # noqa: Y015
 
 @_typing.final
 class PauseRequest(_message.Message):

@@ -100,6 +100,11 @@ class FabricServiceStub:
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineRequest.SerializeToString,
                 response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineReply.FromString,
                 _registered_method=True)
+        self.TrustHops = channel.unary_unary(
+                '/ringlight.v1.FabricService/TrustHops',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.TrustHopsRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
+                _registered_method=True)
         self.Pause = channel.unary_unary(
                 '/ringlight.v1.FabricService/Pause',
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PauseRequest.SerializeToString,
@@ -232,6 +237,13 @@ class FabricServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TrustHops(self, request, context):
+        """A person says that fibres carry light again: rings may use them at once, working ones too.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Pause(self, request, context):
         """Observe, and change nothing until resumed; answered once that is on record.
         """
@@ -348,6 +360,11 @@ def add_FabricServiceServicer_to_server(servicer, server):
                     servicer.ReleaseQuarantine,
                     request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineRequest.FromString,
                     response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineReply.SerializeToString,
+            ),
+            'TrustHops': grpc.unary_unary_rpc_method_handler(
+                    servicer.TrustHops,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.TrustHopsRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.SerializeToString,
             ),
             'Pause': grpc.unary_unary_rpc_method_handler(
                     servicer.Pause,
@@ -737,6 +754,33 @@ class FabricService:
             '/ringlight.v1.FabricService/ReleaseQuarantine',
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineRequest.SerializeToString,
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.ReleaseQuarantineReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TrustHops(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/ringlight.v1.FabricService/TrustHops',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.TrustHopsRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.Fabric.FromString,
             options,
             channel_credentials,
             insecure,

@@ -62,6 +62,8 @@ class FabricServiceStub:
     """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
     ReleaseQuarantine: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseQuarantineRequest, _fabric_pb2.ReleaseQuarantineReply]
     """Trust quarantined nodes again: what counted against them is forgotten; answered once that is on record."""
+    TrustHops: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.TrustHopsRequest, _fabric_pb2.Fabric]
+    """A person says that fibres carry light again: rings may use them at once, working ones too."""
     Pause: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.PauseRequest, _fabric_pb2.Fabric]
     """Observe, and change nothing until resumed; answered once that is on record."""
     Resume: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.ResumeRequest, _fabric_pb2.Fabric]
@@ -108,6 +110,8 @@ class FabricServiceAsyncStub(FabricServiceStub):
     """Take nodes out of their rings and cordon them, or refuse it; answered once that is on record."""
     ReleaseQuarantine: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ReleaseQuarantineRequest, _fabric_pb2.ReleaseQuarantineReply]  # type: ignore[assignment]
     """Trust quarantined nodes again: what counted against them is forgotten; answered once that is on record."""
+    TrustHops: _aio.UnaryUnaryMultiCallable[_fabric_pb2.TrustHopsRequest, _fabric_pb2.Fabric]  # type: ignore[assignment]
+    """A person says that fibres carry light again: rings may use them at once, working ones too."""
     Pause: _aio.UnaryUnaryMultiCallable[_fabric_pb2.PauseRequest, _fabric_pb2.Fabric]  # type: ignore[assignment]
     """Observe, and change nothing until resumed; answered once that is on record."""
     Resume: _aio.UnaryUnaryMultiCallable[_fabric_pb2.ResumeRequest, _fabric_pb2.Fabric]  # type: ignore[assignment]
@@ -229,6 +233,14 @@ class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_fabric_pb2.ReleaseQuarantineReply, _abc.Awaitable[_fabric_pb2.ReleaseQuarantineReply]]:
         """Trust quarantined nodes again: what counted against them is forgotten; answered once that is on record."""
+
+    @_abc_1.abstractmethod
+    def TrustHops(
+        self,
+        request: _fabric_pb2.TrustHopsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_fabric_pb2.Fabric, _abc.Awaitable[_fabric_pb2.Fabric]]:
+        """A person says that fibres carry light again: rings may use them at once, working ones too."""
 
     @_abc_1.abstractmethod
     def Pause(

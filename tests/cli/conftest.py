@@ -157,6 +157,10 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
         self.note(request, context)
         return pb.ReleaseQuarantineReply(nodes=[_laid(name, "", "") for name in request.nodes])
 
+    def TrustHops(self, request: pb.TrustHopsRequest, context: grpc.ServicerContext) -> pb.Fabric:
+        self.note(request, context)
+        return self.fabric
+
     def Pause(self, request: pb.PauseRequest, context: grpc.ServicerContext) -> pb.Fabric:
         self.note(request, context)
         return self.fabric

@@ -39,6 +39,14 @@ def test_every_kind_of_the_protocol_has_a_word() -> None:
         ),
         ("bundle-stuck n3 --bundle 1", pb.InjectRequest(kind=pb.FAULT_KIND_BUNDLE_STUCK, node="n3", bundle=1)),
         ("bundle-slow n3 --delay 0.5", pb.InjectRequest(kind=pb.FAULT_KIND_BUNDLE_SLOW, node="n3", delay=0.5)),
+        (
+            "fibre-swapped n3+1 --with n5+1",
+            pb.InjectRequest(kind=pb.FAULT_KIND_FIBRE_SWAPPED, node="n3", distance=1, partner="n5+1"),
+        ),
+        (
+            "fibre-dirty n3+2 --loss 4.5",
+            pb.InjectRequest(kind=pb.FAULT_KIND_FIBRE_DIRTY, node="n3", distance=2, loss=4.5),
+        ),
     ],
 )
 def test_fail_asks_for_the_fault(ringlight: Run, emulator: Any, arguments: str, request_: pb.InjectRequest) -> None:
@@ -62,6 +70,10 @@ def test_fail_asks_for_the_fault(ringlight: Run, emulator: Any, arguments: str, 
         ("fibre-cut n3", "fibre-cut needs a hop such as n3+2"),
         ("fibre-cut n3+x", "fibre-cut needs a hop such as n3+2"),
         ("fibre-cut +2", "fibre-cut needs a hop such as n3+2"),
+        ("fibre-swapped n3 --with n5+1", "fibre-swapped needs a hop such as n3+2"),
+        ("fibre-swapped n3+1", "fibre-swapped needs --with HOP"),
+        ("fibre-dirty n3+1", "fibre-dirty needs --loss DB"),
+        ("fibre-cut n3+1 --loss 3", "--loss means nothing for fibre-cut"),
         ("meltdown n3", "'meltdown' is not one of"),
     ],
 )

@@ -156,6 +156,20 @@ def test_quarantine_lists_and_releases(ringlight: Run, controller: Any) -> None:
     assert ringlight("quarantine", "list", asks=controller).code == ExitCode.FINE
 
 
+def test_hops_that_are_not_trusted_are_listed_and_trusted_again(ringlight: Run, controller: Any) -> None:
+    controller.fabric.dead_hops.append("n3+1")
+    controller.fabric.untested_hops.append("n5+2")
+    outcome = ringlight("hops", "list", asks=controller)
+    assert outcome.code == ExitCode.DEGRADED
+    assert "n3+1 dead" in words(outcome.out)
+    assert "n5+2 may be tried again" in words(outcome.out)
+    outcome = ringlight("hops", "trust", "n3+1", "n5+2", "-o", "json", asks=controller)
+    assert outcome.code == ExitCode.FINE
+    assert controller.requests[-1] == pb.TrustHopsRequest(hops=["n3+1", "n5+2"])
+    del controller.fabric.dead_hops[:], controller.fabric.untested_hops[:]
+    assert ringlight("hops", "list", asks=controller).code == ExitCode.FINE
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1_800), ("2h", 7_200), ("1.5d", 129_600)])
 def test_maintenance_is_a_drain_with_an_end(ringlight: Run, controller: Any, text: str, seconds: float) -> None:
     outcome = ringlight("maintenance", "n1", "n2", "--for", text, "--reason", "psu", "--yes", asks=controller)

@@ -8,6 +8,7 @@ from ringlight.controller.engine.effects import (
     Persist,
     StoredConduct,
     StoredHold,
+    StoredHop,
     StoredJob,
     StoredOverlay,
     StoredRing,
@@ -30,7 +31,7 @@ def event(sequence):
 
 def stored(records):
     """What a store holds after these records: the rules of the real one, said once more."""
-    jobs, rings, overlays, conduct, hold, numbers = {}, {}, {}, {}, None, (0, 0, 0)
+    jobs, rings, overlays, conduct, hops, hold, numbers = {}, {}, {}, {}, {}, None, (0, 0, 0)
     for record in records:
         for one in record.jobs:
             if one.released:
@@ -41,11 +42,12 @@ def stored(records):
         rings.update({one.name: one for one in record.rings})
         overlays.update({one.node: one for one in record.overlays})
         conduct.update({one.node: one for one in record.conduct})
+        hops.update({one.hop: one for one in record.hops})
         hold = record.hold or hold
         numbers = tuple(map(max, numbers, (record.epoch, record.reserved, record.generation)))
     rings = {name: one for name, one in rings.items() if not one.released}
     overlays = {name: one for name, one in overlays.items() if one.overlay}
-    return jobs, rings, overlays, conduct, hold, numbers
+    return jobs, rings, overlays, conduct, hops, hold, numbers
 
 
 jobs = st.builds(job, st.sampled_from("abc"), released=st.booleans(), order=st.integers(1, 9))
@@ -53,12 +55,14 @@ names = st.sampled_from(["a/0", "a/1", "b/0", "c/0"])
 rings = st.builds(ring, names, st.integers(1, 9), st.sampled_from(["ACTIVE", "RELEASED"]))
 overlays = st.builds(StoredOverlay, st.sampled_from(["n1", "n2"]), st.sampled_from(["", "cordoned", "draining"]))
 conduct = st.builds(StoredConduct, st.sampled_from(["n1", "n2"]), st.sampled_from([(), (1.0,), (1.0, 2.0)]))
+hops = st.builds(StoredHop, st.sampled_from(["n1+1", "n2+2"]), st.sampled_from([None, 5.0]))
 records = st.builds(
     Persist,
     st.lists(jobs, max_size=2).map(tuple),
     st.lists(rings, max_size=3).map(tuple),
     st.lists(overlays, max_size=2).map(tuple),
     st.lists(conduct, max_size=2).map(tuple),
+    st.lists(hops, max_size=2).map(tuple),
     st.sampled_from([None, StoredHold("paused"), StoredHold(tripped="many")]),
     st.integers(0, 3),
     st.integers(0, 3),

@@ -60,6 +60,12 @@ class Lab:
         fabric = await self.observer.settled()
         assert fabric.invariant_violations == 0
 
+    async def assert_light_becomes_plan(self, rings: int) -> None:
+        """After a start: what a former controller lit in vain is let go in a while, which is a quiet moment later."""
+        while not (await self.observer.compare()).equal:
+            await self.event("settled", "lab", after=self.observer.last_sequence)
+        await self.assert_light_is_plan(rings)
+
     async def commands_to(self, rings: list[fabric_pb2.Ring]) -> dict[str, int]:
         """The generations of the nodes of some rings; equal before and after means that none got a command."""
         generations = await self.generations()

@@ -15,6 +15,7 @@ from ringlight.emulator.hardware import HardwareServer
 from ringlight.emulator.plant import Plant
 from ringlight.fabric.rings import chain_tables, gpu_order
 from ringlight.fabric.trace import canonical_cycle
+from ringlight.fabric.wiring import HopKey
 from ringlight.protos.status import HINT_KEY
 from ringlight.protos.v1 import emulator_pb2 as pb
 from ringlight.protos.v1 import emulator_pb2_grpc
@@ -80,16 +81,21 @@ async def test_every_field_of_a_request_arrives(emulator, plant: Plant) -> None:
     await emulator.Inject(pb.InjectRequest(kind=pb.FAULT_KIND_GPU_XID, node="n1", gpu=2, xid=48, id="x"))
     await emulator.Inject(pb.InjectRequest(kind=pb.FAULT_KIND_FIBRE_CUT, node="n1", distance=2, id="c"))
     await emulator.Inject(pb.InjectRequest(kind=pb.FAULT_KIND_BUNDLE_SLOW, node="n1", bundle=1, delay=0.5, id="s"))
-    xid, cut, slow = plant.faults.of_node(1)
+    swap = pb.InjectRequest(kind=pb.FAULT_KIND_FIBRE_SWAPPED, node="n1", distance=1, partner="n4+2", id="w")
+    await emulator.Inject(swap)
+    await emulator.Inject(pb.InjectRequest(kind=pb.FAULT_KIND_FIBRE_DIRTY, node="n1", distance=1, loss=2.5, id="d"))
+    xid, cut, slow, swapped, dirty = plant.faults.of_node(1)
     assert (xid.id, xid.component, xid.xid) == ("x", "gpu2", 48)
     assert (cut.id, cut.component) == ("c", "n1+2")
     assert (slow.id, plant.delay(1, 1)) == ("s", 0.5)
+    assert (swapped.id, swapped.partner, swapped.component) == ("w", HopKey(4, 2), "n1+1 n4+2")
+    assert (dirty.id, dirty.loss, dirty.component) == ("d", 2.5, "n1+1")
 
 
 @pytest.mark.parametrize("kind", list(FaultKind))
 async def test_every_kind_has_the_number_of_the_protocol(emulator, kind: FaultKind) -> None:
     assert pb.FaultKind.Name(int(kind)) == f"FAULT_KIND_{kind.name}"
-    request = pb.InjectRequest(kind=int(kind), node="n1", distance=1, delay=1)
+    request = pb.InjectRequest(kind=int(kind), node="n1", distance=1, delay=1, partner="n2+1", loss=1)
     assert (await emulator.Inject(request)).kind == int(kind)
 
 

@@ -16,7 +16,7 @@ from ringlight.emulator.plant import (
     PowerChanged,
 )
 from ringlight.fabric.circuits import EXTERNAL_PATHS, Path
-from ringlight.fabric.errors import InvalidError, UnavailableError
+from ringlight.fabric.errors import InvalidError, NotFoundError, UnavailableError
 from ringlight.fabric.rings import chain_tables, gpu_order
 from ringlight.fabric.spec import (
     FabricSpec,
@@ -226,13 +226,22 @@ def _light_by_definition(plant: Plant) -> dict[Port, bool]:
     off = {fault.position for fault in broken if fault.kind is FaultKind.POWER_OFF}
     dead = {(fault.position, fault.number) for fault in broken if fault.kind is FaultKind.MODULE_DEAD}
     cut = {HopKey(fault.position, fault.number) for fault in broken if fault.kind is FaultKind.FIBRE_CUT}
+    dirt = {hop.key: 0.0 for hop in wiring.hops}
+    plugged = {hop.key: hop.high for hop in wiring.hops}
+    for fault in broken:
+        key = HopKey(fault.position, fault.number)
+        if fault.kind is FaultKind.FIBRE_DIRTY:
+            dirt[key] += fault.loss
+        elif fault.kind is FaultKind.FIBRE_SWAPPED and fault.partner is not None:
+            plugged[key], plugged[fault.partner] = plugged[fault.partner], plugged[key]
     light = {}
     for hop in wiring.hops:
-        ends = (hop.low, hop.high)
+        ends = (hop.low, plugged[hop.key])
         whole = hop.key not in cut and not any(
             end.position in off or (end.position, end.bundle) in dead for end in ends
         )
         lit = whole and all(plant.table(end.position)[end.bundle] is end.path for end in ends)
+        lit = lit and 0.5 + dirt[hop.key] <= 13  # from 1 dBm down to -12 dBm
         light.update(dict.fromkeys(ends, lit))
     return light
 
@@ -245,13 +254,24 @@ _selections = st.tuples(
 )
 _chains = st.tuples(st.just("lay"), _positions, st.integers(2, 5), st.integers(1, 4))
 _injections = st.builds(
-    lambda kind, position, part: (
+    lambda kind, position, part, partner: (
         "inject",
-        FaultRequest(kind, f"n{position}", gpu=part, bundle=part, module=part, distance=part + 1, delay=1.0),
+        FaultRequest(
+            kind,
+            f"n{position}",
+            gpu=part,
+            bundle=part,
+            module=part,
+            distance=part + 1,
+            delay=1.0,
+            partner=f"n{partner}+1",
+            loss=5.0,
+        ),
     ),
     st.sampled_from(list(FaultKind)),
     _positions,
     _bundles,
+    _positions,
 )
 _repairs = st.tuples(st.just("repair"), st.integers(0, 1000))
 _steps = st.lists(st.one_of(_selections, _chains, _injections, _repairs), max_size=40)
@@ -298,8 +318,8 @@ def _lay_roughly(plant: Plant, chain: list[int]) -> list[PlantEvent]:
 def _inject(plant: Plant, request: FaultRequest) -> list[PlantEvent]:
     try:
         return plant.inject(request)[1]
-    except InvalidError:
-        assert request.kind is FaultKind.FIBRE_CUT, "only a fibre that was never laid does not fit"
+    except (InvalidError, NotFoundError):
+        assert request.kind.label.startswith("fibre-"), "only a fibre that was never laid does not fit"
         return []
 
 

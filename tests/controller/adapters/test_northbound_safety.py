@@ -142,6 +142,14 @@ async def test_a_node_is_quarantined_shown_and_released(serve, store):
         await fails(release(pb.ReleaseQuarantineRequest()), INVALID, "no node is named")
 
 
+async def test_hops_are_trusted_by_name(serve):
+    async with serve(nodes=4) as controller:
+        fabric = await controller.fabric()
+        assert (await fabric.TrustHops(pb.TrustHopsRequest(hops=["n0+1"]))).nodes == 4
+        await fails(fabric.TrustHops(pb.TrustHopsRequest(hops=["n0+9"])), NOT_FOUND, "'n0+9'")
+        await fails(fabric.TrustHops(pb.TrustHopsRequest()), INVALID, "no hop is named")
+
+
 async def test_a_well_node_in_quarantine_is_not_left_out_as_normal(serve):
     async with serve(nodes=4) as controller:
         await dialled(controller, 4)

@@ -12,6 +12,7 @@ from ringlight.controller.engine.effects import (
     Persist,
     StoredConduct,
     StoredHold,
+    StoredHop,
     StoredJob,
     StoredOverlay,
     StoredRing,
@@ -133,7 +134,7 @@ async def test_a_store_of_the_first_format_is_brought_up_to_date(tmp_path, open_
     assert restored.jobs == (StoredJob("train", 11, 16, 1, 0, 1),)
     assert restored.rings == (RINGS[0],)
     assert restored.overlays == ()
-    assert (restored.conduct, restored.hold, restored.recorded) == ((), StoredHold(), 2000)
+    assert (restored.conduct, restored.hops, restored.hold, restored.recorded) == ((), (), StoredHold(), 2000)
     assert [logged.event.kind for logged in await store.events(after=0, limit=9)] == ["settled"]
     await store.write(Batch([Persist(overlays=(StoredOverlay("n1", "cordoned"),))]))
     _, restored = await open_store()
@@ -277,6 +278,17 @@ async def test_conduct_and_holds_come_back_until_nothing_is_left_of_them(open_st
     _, restored = await open_store()
     assert restored.conduct == (StoredConduct("n2", (3.0,)),)
     assert restored.hold == StoredHold()
+
+
+async def test_dark_fibres_come_back_until_they_are_seen_lit(open_store):
+    store, _ = await open_store()
+    dark = StoredHop("n1+1", 1.5), StoredHop("n2+2", 2.5)
+    await store.write(Batch([Persist(hops=dark)]))
+    store, restored = await open_store()
+    assert restored.hops == dark
+    await store.write(Batch([Persist(hops=(StoredHop("n1+1", None),))]))
+    _, restored = await open_store()
+    assert restored.hops == dark[1:]
 
 
 async def test_the_end_of_maintenance_comes_back(open_store):

@@ -222,6 +222,25 @@ def test_a_ring_that_was_led_around_a_fault_before_that_was_on_record_is_not_lit
     world.assert_light_is_plan()
 
 
+def test_a_change_that_was_cut_off_half_done_is_no_ring_of_another_size(world):
+    """Its last node went on to the new one before the first one left: together they are a ring, of five nodes."""
+    first, *chain = world.chain("train/0")
+    records = list(world.persisted)
+    world.deaf = {first, chain[0], chain[1]}
+    world.cordon("n14", "n15")  # so that the ring grows at its other end
+    world.fail(FaultKind.GPU_LOST, first)
+    last = world.chain("train/0")[-1]
+    assert last not in chain
+    world.deaf = set()
+    world.persisted = records
+    assert len(world.plant.trace().cycles[0]) > 4 * len(chain)
+    world.restart()
+    world.advance(30)
+    assert sorted(world.engine.state.jobs) == ["train"]
+    assert first not in world.chain("train/0")
+    world.assert_light_is_plan()
+
+
 def test_what_agents_will_undo_is_not_adopted(world):
     """A planned change that was never on record: lit and whole, and its agents wait for a confirmation."""
     chain = world.chain("train/0")

@@ -346,3 +346,20 @@ def test_a_ring_that_waits_tries_it_out_with_nodes_that_serve_nobody(torn):
     assert not torn.commanded() & {"n1", "n2", "n3"}
     assert torn.engine.state.wiring.parse_hop("n5+1") not in torn.engine.state.untested
     torn.assert_light_is_plan()
+
+
+def test_a_ring_that_waits_gets_a_fibre_that_a_person_trusts_again(torn):
+    torn.advance(150)
+    assert torn.engine.state.untested
+    torn.repair(torn.cuts[0])
+    assert torn.trust_hops("n0+1").error is None
+    torn.advance(10)
+    assert torn.kinds().count("hop-trusted") == 1
+    assert {torn.ring(name).state for name in ("train/0", "train/1")} == {RingState.ACTIVE}
+    torn.assert_light_is_plan()
+
+
+def test_only_hops_that_exist_can_be_trusted(torn):
+    assert torn.trust_hops().error is not None
+    assert torn.trust_hops("n0+1", "n0+7").error is not None
+    assert "hop-trusted" not in torn.kinds()

@@ -186,3 +186,39 @@ def test_whom_the_former_controller_told_owes_the_next_one_no_answer(world):
     assert world.verdict(name) == "UNREACHABLE"
     assert world.chain("train/0") == chain
     assert not world.commands
+
+
+def test_a_fibre_that_was_dark_is_dark_after_a_restart(make_world):
+    """Nothing selects it any more, so nothing shows it: forgotten, a working ring would be moved onto it."""
+    world = make_world(nodes=7, k=1, closed=False).start()
+    world.submit("train", rings=2, tp=12, min_rings=1)
+    world.advance(10)
+    for hop in ("n0", "n5"):
+        world.fail(FaultKind.FIBRE_CUT, hop, distance=1)
+        world.advance(10)
+    before = [world.chain(name) for name in ("train/0", "train/1")]
+    world.restart()
+    world.advance(30)
+    assert [world.chain(name) for name in ("train/0", "train/1")] == before
+    assert not world.commands
+    assert RingState.ACTIVE in {ring.state for ring in world.engine.state.rings.values()}
+
+
+def test_a_fibre_that_was_dark_before_a_restart_is_tried_again_in_its_time_and_forgotten_when_lit(make_world):
+    world = make_world(nodes=7, k=1, closed=False).start()
+    world.submit("train", rings=1, tp=28)
+    world.advance(10)
+    cut = world.fail(FaultKind.FIBRE_CUT, "n0", distance=1)
+    world.advance(10)
+    world.repair(cut)
+    retest = world.settings.health.dead_hop_retest
+    world.advance(retest / 2, step=60)
+    world.restart()
+    world.advance(retest / 2 - 30, step=60)
+    assert "hop-retest" not in world.kinds()
+    world.advance(60)
+    assert world.kinds().count("hop-retest") == 1
+    assert world.ring("train/0").state is RingState.ACTIVE
+    world.restart()
+    world.advance(10)
+    assert not world.engine.state.dead_hops
