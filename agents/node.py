@@ -8,7 +8,7 @@ undone when its time is over, or as soon after that as the hardware is back, unl
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from random import Random
 
 from ringlight.agents.backoff import Backoff
@@ -29,7 +29,6 @@ from ringlight.agents.ports import (
 )
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
-from ringlight.fabric.circuits import Fault
 from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.outcomes import ApplyCode
 from ringlight.protos.conversation import until_first_ends
@@ -67,7 +66,7 @@ class ServedNode:
         self.tried = asyncio.Event()
         self._driver = driver
         feed_backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
-        self._feed = HealthFeed(gpus, settings, feed_backoff, self._notice_if_open)
+        self._feed = HealthFeed(name, gpus, settings, feed_backoff, self._notice)
         self._fences = fences
         self._settings = settings
         self._backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
@@ -94,6 +93,9 @@ class ServedNode:
 
     async def serve(self) -> None:
         """Keep the hardware open and carry out commands, until cancelled. Changes nothing by opening or closing."""
+        await until_first_ends(self._keep_hardware(), self._feed.run())
+
+    async def _keep_hardware(self) -> None:
         try:
             while True:
                 try:
@@ -101,7 +103,6 @@ class ServedNode:
                     await until_first_ends(
                         self._until_lost(),
                         self._follow_driver(),
-                        self._feed.follow(),
                         self._carry_out(executor),
                         self._keep_fence(),
                     )
@@ -120,7 +121,7 @@ class ServedNode:
                 identity = await self._driver.open()
         except TimeoutError:
             raise self._no_answer() from None
-        await self._feed.open()
+        await self._feed.settle()
         executor = self._executor
         if executor is None or identity != self._executor_for:
             # Other hardware, or the same after it lost power: there is no change to go back from.
@@ -145,12 +146,11 @@ class ServedNode:
             self._backoff.reset()  # not for hardware that comes and goes: each return costs a hello of all nodes
         self._lose()
         self._command = None
-        for let_go in (self._driver.close, self._feed.close):
-            try:
-                async with asyncio.timeout(self._settings.open_timeout):
-                    await let_go()
-            except (TimeoutError, UnavailableError):
-                _log.warning("node %s: its hardware did not answer while it was closed", self.name)
+        try:
+            async with asyncio.timeout(self._settings.open_timeout):
+                await self._driver.close()
+        except (TimeoutError, UnavailableError):
+            _log.warning("node %s: its hardware did not answer while it was closed", self.name)
 
     def _lose(self) -> None:
         """The hardware does not answer: say so at once; `serve` closes it and tries again."""
@@ -175,14 +175,15 @@ class ServedNode:
                 await self._read(within=min(within, self._settings.read_timeout), gpus=False)
 
     async def refresh_all(self) -> None:
-        """Read bundles and GPUs now, after the command under way.
+        """Read GPUs and bundles now, the bundles after the command under way. GPUs that do not answer are no obstacle.
 
         Raises:
             UnavailableError: the hardware does not answer; it is closed and opened again.
         """
+        await self._feed.refresh()  # before `_busy` is taken: no command waits for GPUs
         try:
-            # A command reads twice and switches once; after that the bundles and the GPUs are read.
-            async with asyncio.timeout(4 * self._settings.read_timeout + self._settings.switch_timeout):
+            # A command reads twice and switches once; after that the bundles are read.
+            async with asyncio.timeout(3 * self._settings.read_timeout + self._settings.switch_timeout):
                 async with self._busy:
                     await self._read(within=self._settings.read_timeout, gpus=True)
         except TimeoutError:
@@ -204,8 +205,7 @@ class ServedNode:
             self.answers = False
             raise
         self.answers = True
-        gpu_faults: Collection[Fault] | None = await self._feed.read() if gpus else None
-        differing = self.seen.take(readout, gpu_faults)
+        differing = self.seen.take(readout, self._feed.faults if gpus else None)
         for port in differing if self.identity is not None else ():  # what is found while opening is in the hello
             self._report(self.name, light_message(self.name, port, lit=self.seen.light[port]))
 
@@ -216,13 +216,8 @@ class ServedNode:
         async for event in self._driver.events():
             self._notice(event)
 
-    def _notice_if_open(self, event: HealthEvent) -> None:
-        """What the feed tells while the node is being opened is in the reading that follows."""
-        if self.identity is not None:
-            self._notice(event)
-
     def _notice(self, event: DriverEvent | HealthEvent) -> None:
-        if not self.seen.notice(event):
+        if not self.seen.notice(event) or self.identity is None:  # what is found while opening is in the hello
             return
         match event:
             case LightChanged():
