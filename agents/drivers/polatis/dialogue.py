@@ -12,7 +12,7 @@ from ringlight.agents.drivers.polatis import messages
 from ringlight.agents.drivers.polatis.messages import DeviceError, Identity
 from ringlight.agents.drivers.polatis.patch import Patch
 from ringlight.agents.drivers.polatis.readings import Reading
-from ringlight.agents.drivers.polatis.selection import Connections, Moves
+from ringlight.agents.drivers.polatis.selection import Moves
 from ringlight.agents.drivers.polatis.wire import Wire
 from ringlight.fabric.errors import UnavailableError
 
@@ -38,8 +38,8 @@ class Expected:
     monitors: bool
 
 
-async def greet(wire: Wire, expected: Expected) -> tuple[Identity, str]:
-    """See whether this is the switch that is meant, and which boot mode it has. Changes nothing.
+async def greet(wire: Wire, expected: Expected) -> Identity:
+    """See whether this is the switch that is meant. Changes nothing but the error queue, which is emptied.
 
     Raises:
         UnavailableError: it is another one, or it does not answer.
@@ -50,7 +50,7 @@ async def greet(wire: Wire, expected: Expected) -> tuple[Identity, str]:
     _refuse_other_sizes(identity, size, expected)
     for error in await errors(wire):
         _log.info("switch %s: left in its error queue by somebody: %s", expected.name, error)
-    return identity, messages.boot_mode_from(await wire.ask(messages.BOOT_MODE))
+    return identity
 
 
 def _refuse_strangers(identity: Identity, expected: Expected) -> None:
@@ -86,22 +86,28 @@ def _refuse_other_sizes(identity: Identity, size: tuple[int, int], expected: Exp
         )
 
 
-async def connections(wire: Wire) -> Connections:
-    """Every cross-connect there is now.
+async def boot_mode(wire: Wire) -> str:
+    """What becomes of the cross-connects when the switch loses power.
 
     Raises:
         UnavailableError: the switch does not answer.
     """
-    return messages.connections_from(await wire.ask(messages.CONNECTIONS))
+    return messages.boot_mode_from(await wire.ask(messages.BOOT_MODE))
 
 
 async def look(wire: Wire, patch: Patch, *, monitors: bool, boot_mode: str) -> Reading:
     """Read everything that concerns the bundles of a switch.
 
+    Args:
+        wire: to the switch.
+        patch: of the switch.
+        monitors: measure the powers too.
+        boot_mode: as it was last asked for; it is no part of this.
+
     Raises:
         UnavailableError: the switch does not answer.
     """
-    found = await connections(wire)
+    found = messages.connections_from(await wire.ask(messages.CONNECTIONS))
     answer = await wire.ask(messages.port_states(patch.ports))
     reading = Reading(found, messages.port_states_from(answer, patch.ports), boot_mode=boot_mode)
     if not monitors:

@@ -13,8 +13,9 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ringlight.agents.drivers.polatis.dialogue import connections, look, move
+from ringlight.agents.drivers.polatis.dialogue import boot_mode, look, move
 from ringlight.agents.drivers.polatis.event_stream import EventStream
+from ringlight.agents.drivers.polatis.messages import PortState
 from ringlight.agents.drivers.polatis.patch import Patch, Place, place_name
 from ringlight.agents.drivers.polatis.readings import Reading, changes, readout_of
 from ringlight.agents.drivers.polatis.selection import plan_moves, selected
@@ -36,6 +37,9 @@ come during it wait for another one. The nodes of an agent are told one after an
 
 RECHECK = 0.03
 """Seconds between readings while somebody waits for a neighbour that another agent may move."""
+
+BOOT_MODE_EVERY = 5.0
+"""Seconds between questions for the boot mode, which only a person changes."""
 
 _MOST_TRIES = 2  # of a selection that the switch does not carry out
 
@@ -62,7 +66,8 @@ class _Wish:
     until: float
     tries: int = 0
     seconds: float = 0.0
-    why_not: str = ""
+    why_taken: str = ""
+    why_barred: str = ""
 
 
 class LiveSwitch:
@@ -86,6 +91,7 @@ class LiveSwitch:
         self._hurry = False  # a selection was asked for since the last round
         self._lost: str | None = None
         self._poll_at = self._now() + terms.poll
+        self._boot_mode_at = self._now() + BOOT_MODE_EVERY
         self._worker = asyncio.get_running_loop().create_task(self._work(), name=f"switch {wire.name}")
 
     @property
@@ -184,8 +190,7 @@ class LiveSwitch:
         if begun:
             await self._move(begun)
         readers = len(self._readers)
-        boot_mode, monitors = self.reading.boot_mode, self._terms.light_above is not None
-        reading = await look(self._wire, self._patch, monitors=monitors, boot_mode=boot_mode)
+        reading = await self._look()
         self._settle(begun, reading)
         self.reading = reading = replace(reading, taken=dict(self._taken))
         self._poll_at = self._now() + self._terms.poll
@@ -195,17 +200,26 @@ class LiveSwitch:
                 reader.set_result(reading)
         del self._readers[:readers]
 
+    async def _look(self) -> Reading:
+        mode = self.reading.boot_mode
+        if self._now() >= self._boot_mode_at and not self._wishes:
+            mode = await boot_mode(self._wire)
+            self._boot_mode_at = self._now() + BOOT_MODE_EVERY
+        return await look(self._wire, self._patch, monitors=self._terms.light_above is not None, boot_mode=mode)
+
     async def _move(self, wishes: Mapping[Place, _Wish]) -> None:
-        """Send everything that can be done now as one command, by what the switch has at this moment."""
-        found = await connections(self._wire)
-        moves = plan_moves(self._patch, found, {place: wish.path for place, wish in wishes.items()})
+        """Send everything that can be done now as one command, by what the switch is like at this moment."""
+        found = await look(self._wire, self._patch, monitors=False, boot_mode="")
+        unusable = {port for port, state in found.states.items() if state is not PortState.ENABLED}
+        wanted = {place: wish.path for place, wish in wishes.items()}
+        moves = plan_moves(self._patch, found.connections, wanted, unusable=unusable)
         began = self._now()
         for error in await move(self._wire, moves) if moves else ():
             self._tally.errors += 1
             _log.warning("switch %s: %s", self._wire.name, error)
         for place, wish in wishes.items():
-            wish.why_not = moves.taken.get(place, "")
-            if not wish.why_not:
+            wish.why_taken, wish.why_barred = moves.taken.get(place, ""), moves.barred.get(place, "")
+            if not (wish.why_taken or wish.why_barred):
                 wish.tries += 1
                 wish.seconds = self._now() - began
         if moves:
@@ -216,11 +230,11 @@ class LiveSwitch:
         """Answer those whose bundle selects what it should, and those who have waited or tried enough."""
         for place, wish in wishes.items():
             path = selected(self._patch, place, reading.connections)
+            if path is not wish.path and self._goes_on(wish):
+                continue
             if path is wish.path:
                 self._tally.moves[place[0]] += 1
                 self._tally.move_seconds[place[0]] = wish.seconds
-            elif (wish.why_not and self._now() < wish.until) or (not wish.why_not and wish.tries < _MOST_TRIES):
-                continue
             else:
                 self._refuse(place, wish, path)
             if self._wishes.get(place) is wish:
@@ -228,11 +242,17 @@ class LiveSwitch:
             if not wish.answer.done():
                 wish.answer.set_result(SwitchOutcome(path, wish.seconds))
 
+    def _goes_on(self, wish: _Wish) -> bool:
+        """Whether there is hope in another round."""
+        if wish.why_barred:
+            return False
+        return self._now() < wish.until if wish.why_taken else wish.tries < _MOST_TRIES
+
     def _refuse(self, place: Place, wish: _Wish, path: Path) -> None:
         self._tally.refused[place[0]] += 1
-        if wish.why_not:
-            self._taken[place] = wish.why_not
-        why = wish.why_not or "the switch does not do it"
+        if wish.why_taken:
+            self._taken[place] = wish.why_taken
+        why = wish.why_barred or wish.why_taken or "the switch does not do it"
         text = "%s was told to select %s and selects %s: %s"
         _log.warning(text, place_name(place), wish.path.name, path.name, why)
 

@@ -63,11 +63,18 @@ def readout_of(patch: Patch, node: str, reading: Reading, *, light_above: float 
 
 def _is_lit(patch: Patch, place: Place, port: PortKey, reading: Reading, light_above: float | None) -> bool:
     path = port[1]
-    joined = selected(patch, place, reading.connections) is path and arrives(patch, place, path, reading.connections)
-    if not joined or light_above is None:
-        return joined
+    if selected(patch, place, reading.connections) is not path or not arrives(patch, place, path, reading.connections):
+        return False
+    if light_above is None:
+        both_ways = {**patch.outward(place, path), **patch.inward(place, path)}
+        return all(_passes(reading, port) for pair in both_ways.items() for port in pair)
     received = weakest(reading, patch.plugs[place].egresses)
     return received is not None and received > light_above
+
+
+def _passes(reading: Reading, port: int) -> bool:
+    """Whether light passes a port. A disabled one is taken for closed: light that is not there must not be reported."""
+    return reading.states.get(port, PortState.ENABLED) is PortState.ENABLED
 
 
 def weakest(reading: Reading, ports: tuple[int, ...]) -> float | None:
@@ -110,7 +117,7 @@ def _port_fault(place: Place, module: int, port: str, state: PortState | None) -
         case PortState.FAILED:
             text = f"{port} of the switch has failed: {component} carries nothing"
             yield Fault(f"{PORT_FAILED}:{name}", component, FaultClass.FATAL, PORT_FAILED, text)
-        case PortState.DISABLED:  # a person did that; whether light still passes is for the light to say
+        case PortState.DISABLED:  # a person did that, and can undo it
             text = f"{port} of the switch is disabled: {component} cannot be switched"
             yield Fault(f"{PORT_DISABLED}:{name}", component, FaultClass.DEGRADED, PORT_DISABLED, text)
 

@@ -14,9 +14,12 @@ is stolen: a neighbour in loopback may be the end of somebody's ring.
 
 All bundles that are told at the same time are planned at the same time. Each first lets go of what it has, so two that
 change places never wait for each other.
+
+A switch may refuse a command as a whole because of one port in it, and then everybody's move would fail with the one
+that cannot succeed. So what needs a port that is not in order is left out, and its bundle keeps what it has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ringlight.agents.drivers.polatis.patch import Patch, Place, place_name
@@ -34,11 +37,13 @@ class Moves:
         disconnect: cross-connects to remove first, egress by ingress.
         connect: cross-connects to make then.
         taken: bundles that have to wait, and for whom.
+        barred: bundles that need a port which is not in order, and which; waiting does not help them.
     """
 
     disconnect: dict[int, int] = field(default_factory=dict)
     connect: dict[int, int] = field(default_factory=dict)
     taken: dict[Place, str] = field(default_factory=dict)
+    barred: dict[Place, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.disconnect or self.connect)
@@ -61,28 +66,46 @@ def arrives(patch: Patch, place: Place, path: Path, connections: Connections) ->
     return bool(inward) and all(connections.get(ingress) == egress for ingress, egress in inward.items())
 
 
-def plan_moves(patch: Patch, connections: Connections, wanted: Mapping[Place, Path]) -> Moves:
+def plan_moves(
+    patch: Patch, connections: Connections, wanted: Mapping[Place, Path], *, unusable: Collection[int] = ()
+) -> Moves:
     """What brings bundles to what they are wanted to select, as far as that is possible now.
 
     Args:
         patch: of the switch.
         connections: as the switch has them now.
         wanted: `LOOPBACK`, or a path that leads somewhere, for each bundle that is to be moved.
+        unusable: ports that are not in order.
     """
-    moves = Moves()
+    moves = Moves(barred=_barred(patch, connections, wanted, unusable))
+    movable = {place: wanted[place] for place in sorted(wanted.keys() - moves.barred.keys())}
     after = dict(connections)
-    for place in sorted(wanted):
-        for ingress in _in_the_way(patch, place, wanted[place], after):
+    for place, path in movable.items():
+        for ingress in _in_the_way(patch, place, path, after):
             moves.disconnect[ingress] = after.pop(ingress)
-    for place in sorted(wanted):
-        missing = {i: e for i, e in patch.outward(place, wanted[place]).items() if after.get(i) != e}
-        why = _why_taken(patch, place, connections, after, wanted) if missing else ""
+    let_go = dict(after)
+    for place, path in movable.items():
+        missing = {i: e for i, e in patch.outward(place, path).items() if after.get(i) != e}
+        why = _why_taken(patch, place, let_go, after, movable) if missing else ""
         if why:
             moves.taken[place] = why
         else:
             moves.connect |= missing
             after |= missing
     return moves
+
+
+def _barred(
+    patch: Patch, connections: Connections, wanted: Mapping[Place, Path], unusable: Collection[int]
+) -> dict[Place, str]:
+    """The bundles that need a new cross-connect on a port that is not in order."""
+    barred = {}
+    for place, path in wanted.items():
+        missing = {i: e for i, e in patch.outward(place, path).items() if connections.get(i) != e}
+        broken = sorted({*missing, *missing.values()}.intersection(unusable))
+        if broken:
+            barred[place] = f"port {', '.join(map(str, broken))} of the switch is not in order"
+    return barred
 
 
 def _in_the_way(patch: Patch, place: Place, path: Path, connections: Connections) -> list[int]:
@@ -97,14 +120,18 @@ def _in_the_way(patch: Patch, place: Place, path: Path, connections: Connections
 
 
 def _why_taken(
-    patch: Patch, place: Place, before: Connections, after: Connections, wanted: Mapping[Place, Path]
+    patch: Patch, place: Place, let_go: Connections, after: Connections, wanted: Mapping[Place, Path]
 ) -> str:
-    """Why the egresses a bundle wants are not to be had; empty when they are."""
+    """Why the egresses a bundle wants are not to be had; empty when they are.
+
+    A peer that is told nothing is judged by what it selects when everybody has let go of what was in the way; what was
+    promised to others since stands in `after`.
+    """
     path = wanted[place]
     peer = patch.peer(place, path)
     if peer is None:
         return "this path leads nowhere on the switch"
-    selects = wanted.get(peer) or selected(patch, peer, before)
+    selects = wanted.get(peer) or selected(patch, peer, let_go)
     listens = peer == place or selects is Path.DARK or patch.peer(peer, selects) == place
     if not listens:
         return f"{place_name(peer)} selects {selects.name}, and its receiver is its own"

@@ -9,7 +9,7 @@ import logging
 from random import Random
 
 from ringlight.agents.backoff import Backoff
-from ringlight.agents.drivers.polatis.dialogue import Expected, greet, look
+from ringlight.agents.drivers.polatis.dialogue import Expected, boot_mode, greet, look
 from ringlight.agents.drivers.polatis.live import LiveSwitch, Terms
 from ringlight.agents.drivers.polatis.patch import Patch
 from ringlight.agents.drivers.polatis.tally import Tally
@@ -107,19 +107,20 @@ class SharedSwitch:
     async def _connected(self) -> LiveSwitch:
         wire = await Wire.dial(self.name, self._address, self._within)
         try:
-            identity, boot_mode = await greet(wire, self._expected)
-            first = await look(wire, self.patch, monitors=self._expected.monitors, boot_mode=boot_mode)
+            identity = await greet(wire, self._expected)
+            mode = await boot_mode(wire)
+            first = await look(wire, self.patch, monitors=self._expected.monitors, boot_mode=mode)
         except BaseException:
             await wire.close()
             raise
         self.serial = identity.serial
         _log.info("switch %s: %s %s, firmware %s", self.name, identity.model, identity.serial, identity.firmware)
-        self._warn_of(boot_mode)
+        self._warn_of(mode)
         return LiveSwitch(wire, self.patch, self._terms, self.tally, first)
 
-    def _warn_of(self, boot_mode: str) -> None:
+    def _warn_of(self, mode: str) -> None:
         """Say once that a power cycle would cost every ring."""
-        if boot_mode.startswith("DARK") and self._warned != boot_mode:
+        if mode.startswith("DARK") and self._warned != mode:
             text = "switch %s: boot mode %s: it forgets every cross-connect when it loses power (see docs/polatis.md)"
-            _log.warning(text, self.name, boot_mode)
-        self._warned = boot_mode
+            _log.warning(text, self.name, mode)
+        self._warned = mode

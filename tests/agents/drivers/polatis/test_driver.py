@@ -150,17 +150,44 @@ async def test_a_set_that_was_ignored_in_silence_is_found_out_and_tried_again(la
     assert (values[metrics.MOVES], values[metrics.REFUSALS]) == (1, 1)
 
 
-async def test_a_failed_port_is_a_fault_and_its_errors_are_counted(lab):
-    driver = await lab.open(lab.drivers()("n0"))
-    events = driver.events()
+async def test_a_failed_port_is_a_fault_and_keeps_nobody_else_from_moving(lab):
+    drivers = await lab.open_all()
+    await _switch_all(drivers, {"n0": (L, L)})
+    events = drivers["n0"].events()
     lab.matrix.set_state([17], PortState.FAILED)
     opened = await _until(events, lambda event: isinstance(event, FaultOpened))
     assert (opened.fault.code, opened.fault.component) == (PORT_FAILED, "b0.m0")
     assert opened.fault.fault_class is FaultClass.FATAL
-    assert (await driver.switch(0, L)).path is DARK
-    assert {m.family: m.value for m in driver.measurements()}[metrics.ERRORS] == 2  # tried twice
+    moves = lab.matrix.moves
+    outcomes = await _switch_all(drivers, {"n1": (L, P1), "n2": (L, L)})
+    assert {place: outcome.path for place, outcome in outcomes.items()} == {
+        ("n1", 0): L,
+        ("n1", 1): DARK,  # whose path leads to the broken port
+        ("n2", 0): L,
+        ("n2", 1): L,
+    }
+    assert lab.matrix.moves == moves + 1
+    assert not lab.instrument.errors, "the switch was not even asked for what it cannot do"
+    (fault,) = (await drivers["n0"].read()).faults
+    assert fault == opened.fault
     lab.matrix.mend([17])
     assert await _until(events, lambda event: isinstance(event, FaultClosed)) == FaultClosed(opened.fault.id)
+
+
+async def test_a_refusal_of_the_switch_is_counted_and_tried_again(lab):
+    """Somebody else takes the port between our look and our command."""
+    driver = await lab.open(lab.drivers()("n0"))
+    connect = lab.matrix.connect
+
+    def too_late(pairs, now):
+        lab.matrix.connect = connect
+        connect({9: 17}, now - 1.0)
+        connect(pairs, now)
+
+    lab.matrix.connect = too_late
+    assert (await driver.switch(0, L)).path is L, "and its own receiver it may take back"
+    assert {m.family: m.value for m in driver.measurements()}[metrics.ERRORS] == 1
+    assert 9 not in lab.connections()
 
 
 async def test_a_disabled_port_is_a_fault_that_kills_nothing(lab):
@@ -226,17 +253,28 @@ async def test_a_boot_mode_that_forgets_is_a_word_of_warning_once(lab, caplog):
     assert len([record for record in caplog.records if "boot mode DARK" in record.message]) == 1
 
 
+async def test_a_boot_mode_that_was_corrected_closes_the_fault(lab, monkeypatch):
+    monkeypatch.setattr(live, "BOOT_MODE_EVERY", 0.1)
+    lab.matrix.boot_mode = BootMode.DARK
+    driver = await lab.open(lab.drivers()("n4"))
+    events = driver.events()
+    assert len((await driver.read()).faults) == 1
+    lab.matrix.boot_mode = BootMode.AUTOMATIC
+    assert await _until(events, lambda event: isinstance(event, FaultClosed)) == FaultClosed(BOOT_MODE_DARK)
+
+
 # -- connections that break --------------------------------------------------------------------------------------------
 
 
 async def test_all_nodes_share_one_connection(lab):
     drivers = await lab.open_all()
-    assert len(lab.server._clients) == 1
+    (serving,) = lab.server._clients.values()
     for driver in drivers.values():
+        assert not serving.done()
         await driver.close()
     async with asyncio.timeout(PATIENCE):
-        while lab.server._clients:
-            await asyncio.sleep(0.001)
+        await serving
+    assert not lab.server._clients
 
 
 async def test_a_dropped_connection_ends_the_events_and_can_be_opened_again(lab):
@@ -255,7 +293,13 @@ async def test_a_dropped_connection_ends_the_events_and_can_be_opened_again(lab)
 
 async def test_a_switch_that_says_nothing_is_gone_in_time_and_nobody_waits_for_ever(lab):
     drivers = await lab.open_all(answer_within=0.1)
-    lab.instrument.silent_until = float("inf")
+    connect = lab.matrix.connect
+
+    def and_then_silence(pairs, now):
+        connect(pairs, now)
+        lab.instrument.silent_until = float("inf")
+
+    lab.matrix.connect = and_then_silence
     async with asyncio.timeout(PATIENCE):
         async with asyncio.TaskGroup() as group:
             for driver in drivers.values():

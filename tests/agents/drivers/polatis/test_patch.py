@@ -64,9 +64,9 @@ def test_every_mistake_is_named_with_its_path(wiring):
     assert "switches.lab.ports.n3[1].out: expected 1 ports, one for each module of the bundle, found 2" in problems
     assert "switches.lab.ports.n9: the fabric 'lab' has no such node" in problems
     assert any("n3/b0.p1 leads to n4/b1, which is not plugged in" in problem for problem in problems)
+    nodes, switches = {"n0": PolatisNode(switch="lab")}, {"lab": PolatisSwitch(address="here:1", ports=ports)}
     with pytest.raises(InvalidError, match="n9"):
-        nodes = {"n0": PolatisNode(switch="lab")}
-        polatis_drivers({"lab": PolatisSwitch(address="here:1", ports=ports)}, nodes, wiring, None)
+        polatis_drivers(switches, nodes, wiring, None)
 
 
 def test_a_node_that_is_served_must_be_plugged_in_and_its_switch_known(wiring):

@@ -22,6 +22,13 @@ def test_circuits_and_light_by_cross_connects(patch):
     assert _readout(patch, replace(JOINED, connections={1: 20})).light[0, P1] is False, "one direction is no light"
 
 
+def test_a_port_that_is_not_in_order_passes_no_light(patch):
+    for port in (1, 17, 4, 20):
+        for state in (PortState.FAILED, PortState.DISABLED):
+            assert not _readout(patch, replace(JOINED, states={port: state})).light[0, P1]
+    assert _readout(patch, replace(JOINED, states={2: PortState.FAILED})).light[0, P1], "of another bundle"
+
+
 def test_light_by_power(patch):
     for power, lit in ((-10.0, True), (-20.0, False), (float("-inf"), False), (None, False)):
         reading = replace(JOINED, powers={1: 0.0, 17: power})

@@ -57,7 +57,7 @@ def test_moves_can_be_made_and_nothing_is_stolen(patch, connections, wanted):
         sender, listener = patch.ingresses[ingress], patch.egresses[egress]
         assert sender in wanted
         if listener not in wanted:
-            selects = selected(patch, listener, connections)
+            selects = selected(patch, listener, after)
             assert selects is DARK or patch.peer(listener, selects) == sender, "nobody hears whom it did not select"
     for place in PLACES:
         if place not in wanted:
@@ -78,6 +78,25 @@ def test_who_is_not_taken_selects_what_was_wanted(patch, connections, wanted):
         assert found is path or (place in moves.taken and moves.taken[place] and found in (DARK, UNKNOWN))
         if path is L:
             assert place not in moves.taken, "a bundle's own receiver is always to be had"
+
+
+@given(anything, wishes, st.sets(st.integers(1, 32), max_size=6))
+def test_a_port_that_is_not_in_order_costs_only_whoever_needs_it(patch, connections, wanted, unusable):
+    moves = plan_moves(patch, connections, wanted, unusable=unusable)
+    _after(connections, moves)
+    assert not unusable.intersection({*moves.connect, *moves.connect.values()})
+    others = {place: path for place, path in wanted.items() if place not in moves.barred}
+    without = plan_moves(patch, connections, others)
+    assert (moves.disconnect, moves.connect, moves.taken) == (without.disconnect, without.connect, without.taken)
+    for place, why in moves.barred.items():
+        needed = patch.outward(place, wanted[place])
+        assert unusable.intersection({*needed, *needed.values()})
+        assert "not in order" in why
+
+
+def test_what_is_connected_already_needs_no_port_in_order(patch):
+    assert not plan_moves(patch, {1: 17}, {("n0", 0): L}, unusable={1, 17})
+    assert plan_moves(patch, {1: 17}, {("n0", 0): L}, unusable={1, 17}).barred == {}
 
 
 @given(anything, wishes)
