@@ -9,9 +9,9 @@ from ringlight.emulator.polatis.errors import (
     MISSING,
     NOT_ALLOWED,
     UNDEFINED_HEADER,
-    ScpiError,
+    RefusedError,
 )
-from ringlight.emulator.polatis.matrix import ILLEGAL_VALUE, TOO_MUCH_DATA, BootMode, PortState
+from ringlight.emulator.polatis.matrix import ILLEGAL_VALUE, OUT_OF_RANGE, TOO_MUCH_DATA, BootMode, PortState
 from ringlight.emulator.polatis.syntax import list_of, matches, ports_in
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ class Handler:
         """Carry it out; what it answers, if anything.
 
         Raises:
-            ScpiError: it cannot be carried out like that.
+            RefusedError: it cannot be carried out like that.
         """
         if len(parameters) < self.least:
-            raise MISSING
+            raise RefusedError(MISSING)
         if len(parameters) > self.most:
-            raise NOT_ALLOWED
+            raise RefusedError(NOT_ALLOWED)
         return self.body(instrument, parameters, now)
 
 
@@ -188,10 +188,10 @@ def _states(instrument: "Instrument", parameters: Parameters, _now: float) -> st
 @_command("PMON:POWer?", takes=1)
 def _powers(instrument: "Instrument", parameters: Parameters, now: float) -> str:
     if not instrument.has_monitors:
-        raise UNDEFINED_HEADER
+        raise RefusedError(UNDEFINED_HEADER)
     ports = ports_in(parameters[0])
     if len(ports) > _MOST_POWERS:
-        raise TOO_MUCH_DATA
+        raise RefusedError(TOO_MUCH_DATA)
     return f"({','.join(f'{instrument.matrix.power(port, now):.1f}' for port in ports)})"
 
 
@@ -209,7 +209,7 @@ def _set_boot_mode(instrument: "Instrument", parameters: Parameters, _now: float
         if matches(pattern, parameters[0].upper()):
             instrument.matrix.boot_mode = mode
             return
-    raise ILLEGAL_VALUE
+    raise RefusedError(ILLEGAL_VALUE)
 
 
 # -- the emulator's own ------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def _pairs(parameters: Parameters) -> dict[int, int]:
     """Two lists of ports as cross-connects; the third parameter is a mode that changes nothing here."""
     ingresses, egresses = ports_in(parameters[0]), ports_in(parameters[1])
     if len(ingresses) != len(egresses) or len(set(ingresses)) != len(ingresses):
-        raise ILLEGAL_VALUE
+        raise RefusedError(ILLEGAL_VALUE)
     return dict(zip(ingresses, egresses, strict=True))
 
 
@@ -286,13 +286,13 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise DATA_TYPE_ERROR from None
+        raise RefusedError(DATA_TYPE_ERROR) from None
     if not abs(value) < 1e6:  # noqa: PLR2004 - also refuses what is no number
-        raise ScpiError(-222, "Data out of range")
+        raise RefusedError(OUT_OF_RANGE)
     return value
 
 
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004 - digits
-        raise DATA_TYPE_ERROR
+        raise RefusedError(DATA_TYPE_ERROR)
     return int(text)

@@ -4,15 +4,23 @@ from collections import deque
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
-class ScpiError(Exception):
-    """Why a command was not carried out. Negative codes are the standard's."""
+@dataclass(frozen=True, slots=True)
+class ScpiError:
+    """An entry of the queue: why a command was not carried out. Negative codes are the standard's."""
 
     code: int
     text: str
 
     def __str__(self) -> str:
         return f'{self.code},"{self.text}"'
+
+
+class RefusedError(Exception):
+    """A command is not carried out. Made anew each time: an exception remembers everywhere it was raised."""
+
+    def __init__(self, error: ScpiError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 UNDEFINED_HEADER = ScpiError(-113, "Undefined header")

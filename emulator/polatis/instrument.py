@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from ringlight.emulator.polatis.commands import COMMANDS, Handler
-from ringlight.emulator.polatis.errors import UNDEFINED_HEADER, ErrorQueue, ScpiError, is_command_error
+from ringlight.emulator.polatis.errors import UNDEFINED_HEADER, ErrorQueue, RefusedError, is_command_error
 from ringlight.emulator.polatis.matrix import Matrix
 from ringlight.emulator.polatis.syntax import Unit, matches, units_of
 
@@ -70,15 +70,15 @@ class Instrument:
                         while (still := self.matrix.still_at(now)) > now:
                             now = yield still
                     answer = handler.act(self, unit.parameters, now)
-                except ScpiError as error:
-                    if is_command_error(error):
+                except RefusedError as refused:
+                    if is_command_error(refused.error):
                         raise
-                    self.errors.put(error)
+                    self.errors.put(refused.error)
                     continue
                 if answer is not None:
                     answers.append(answer)
-        except ScpiError as error:
-            self.errors.put(error)
+        except RefusedError as refused:
+            self.errors.put(refused.error)
         return ";".join(answers) if answers else None
 
 
@@ -86,7 +86,7 @@ def _handler(unit: Unit) -> Handler:
     for handler in COMMANDS:
         if handler.query is unit.query and _is_called(handler.names, unit.names):
             return handler
-    raise UNDEFINED_HEADER
+    raise RefusedError(UNDEFINED_HEADER)
 
 
 def _is_called(patterns: Sequence[str], names: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from random import Random
 
-from ringlight.emulator.polatis.errors import ScpiError
+from ringlight.emulator.polatis.errors import RefusedError, ScpiError
 
 MOVE_SECONDS = (0.025, 0.050)
 LAUNCH_DBM = 0.0
@@ -89,7 +89,7 @@ class Matrix:
         """Add cross-connects, all or none.
 
         Raises:
-            ScpiError: a port is in use, cannot be used, or is none of this side.
+            RefusedError: a port is in use, cannot be used, or is none of this side.
         """
         self._check(pairs, among=self._commanded, now=now)
         self._command({**self._commanded, **pairs}, now)
@@ -98,7 +98,7 @@ class Matrix:
         """Make these the only cross-connects.
 
         Raises:
-            ScpiError: a port cannot be used, or is none of this side.
+            RefusedError: a port cannot be used, or is none of this side.
         """
         self._check(pairs, among={}, now=now)
         self._command(dict(pairs), now)
@@ -107,17 +107,17 @@ class Matrix:
         """Remove cross-connects: of these ingresses, and, where given, of just these egresses. All or none.
 
         Raises:
-            ScpiError: there is no such cross-connect.
+            RefusedError: there is no such cross-connect.
         """
         ingresses, egresses = list(ingresses), list(egresses)
         self._advance(now)
         if egresses and len(egresses) != len(ingresses):
-            raise ILLEGAL_VALUE
+            raise RefusedError(ILLEGAL_VALUE)
         if not all(1 <= ingress <= self.inputs for ingress in ingresses):
-            raise OUT_OF_RANGE
+            raise RefusedError(OUT_OF_RANGE)
         found = [self._commanded.get(ingress) for ingress in ingresses]
         if None in found or (egresses and found != egresses):
-            raise CONFLICT
+            raise RefusedError(CONFLICT)
         self._command({i: e for i, e in self._commanded.items() if i not in ingresses}, now)
 
     def disconnect_all(self, now: float) -> None:
@@ -129,19 +129,19 @@ class Matrix:
         """Enable, disable, break or mend ports. A broken one is not enabled by asking for it.
 
         Raises:
-            ScpiError: a port is out of range, or broken.
+            RefusedError: a port is out of range, or broken.
         """
         ports = list(ports)
         self._must_exist(ports)
         if state is not PortState.FAILED and any(self._states[port] is PortState.FAILED for port in ports):
-            raise HARDWARE_ERROR
+            raise RefusedError(HARDWARE_ERROR)
         self._states.update(dict.fromkeys(ports, state))
 
     def mend(self, ports: Iterable[int]) -> None:
         """Repair ports.
 
         Raises:
-            ScpiError: a port is out of range.
+            RefusedError: a port is out of range.
         """
         ports = list(ports)
         self._must_exist(ports)
@@ -151,11 +151,11 @@ class Matrix:
         """Let the transceivers at ingresses send this much light from now on, or none.
 
         Raises:
-            ScpiError: one is no ingress.
+            RefusedError: one is no ingress.
         """
         ingresses = list(ingresses)
         if not all(ingress in self._launch for ingress in ingresses):
-            raise OUT_OF_RANGE
+            raise RefusedError(OUT_OF_RANGE)
         self._launch.update(dict.fromkeys(ingresses, dbm))
 
     def lose_power(self) -> None:
@@ -176,7 +176,7 @@ class Matrix:
         """The other end of a port's cross-connect.
 
         Raises:
-            ScpiError: there is no such port.
+            RefusedError: there is no such port.
         """
         self._must_exist([port])
         connections = self.connections(now)
@@ -186,7 +186,7 @@ class Matrix:
         """The states of ports.
 
         Raises:
-            ScpiError: there is no such port.
+            RefusedError: there is no such port.
         """
         ports = list(ports)
         self._must_exist(ports)
@@ -196,7 +196,7 @@ class Matrix:
         """What the monitor at a port shows, in dBm: at an ingress what comes in, at an egress what goes out.
 
         Raises:
-            ScpiError: there is no such port.
+            RefusedError: there is no such port.
         """
         self._must_exist([port])
         if port <= self.inputs:
@@ -217,14 +217,14 @@ class Matrix:
         self._advance(now)
         egresses = list(pairs.values())
         if len(set(egresses)) != len(egresses):
-            raise ILLEGAL_VALUE
+            raise RefusedError(ILLEGAL_VALUE)
         if not all(1 <= i <= self.inputs < e <= self.inputs + self.outputs for i, e in pairs.items()):
-            raise OUT_OF_RANGE
+            raise RefusedError(OUT_OF_RANGE)
         states = self.states([*pairs, *egresses])
         if PortState.FAILED in states:
-            raise HARDWARE_ERROR
+            raise RefusedError(HARDWARE_ERROR)
         if PortState.DISABLED in states or pairs.keys() & among.keys() or set(egresses) & set(among.values()):
-            raise CONFLICT
+            raise RefusedError(CONFLICT)
 
     def _command(self, table: dict[int, int], now: float) -> None:
         if self.deaf_for:
@@ -233,7 +233,7 @@ class Matrix:
         if table == self._commanded:
             return
         if len(self._moving) >= _MOST_MOVES:
-            raise TOO_MUCH_DATA
+            raise RefusedError(TOO_MUCH_DATA)
         self.moves += 1
         self._commanded = table
         start = self.still_at(now)
@@ -250,7 +250,7 @@ class Matrix:
 
     def _must_exist(self, ports: Iterable[int]) -> None:
         if not all(port in self._states for port in ports):
-            raise OUT_OF_RANGE
+            raise RefusedError(OUT_OF_RANGE)
 
     def _sent(self, ingress: int) -> float:
         launch = self._launch[ingress]

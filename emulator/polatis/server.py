@@ -71,7 +71,7 @@ class PolatisServer:
                 text = line.decode("ascii", errors="replace").strip()
                 answer = await self._obey(text)
                 if answer is not None and asyncio.get_running_loop().time() >= self._instrument.silent_until:
-                    writer.write(f"{answer}\r\n".encode("ascii"))
+                    writer.write(f"{answer}\r\n".encode("ascii", errors="replace"))
                     await writer.drain()
                 await self._carry_out_orders()
         except (ConnectionError, ValueError) as error:  # a ValueError is a line without an end
@@ -116,3 +116,4 @@ class PolatisServer:
         for writer, task in list(self._clients.items()):
             writer.transport.abort()
             task.cancel()
+        self._clients.clear()  # a task that had not begun will never do so

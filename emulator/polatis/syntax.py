@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ringlight.emulator.polatis.errors import DATA_TYPE_ERROR, SYNTAX_ERROR
+from ringlight.emulator.polatis.errors import DATA_TYPE_ERROR, SYNTAX_ERROR, RefusedError
 
 _HEADER = re.compile(r"\*?[A-Za-z]+(:[A-Za-z]+)*\??")
 _RANGE = re.compile(r"(\d{1,9})(?::(\d{1,9}))?")
@@ -35,15 +35,15 @@ def units_of(line: str) -> Iterator[Unit]:
     """The commands of a line, in order.
 
     Raises:
-        ScpiError: one of them is no command at all; those before it were given.
+        RefusedError: one of them is no command at all; those before it were given.
     """
     here: tuple[str, ...] = ()
     for text in _split(line, ";"):
-        header, _, rest = text.strip().partition(" ")
-        if not header:
+        if not text.strip():
             continue
+        header, rest = (*text.split(maxsplit=1), "")[:2]
         if not _HEADER.fullmatch(header.removeprefix(":")):
-            raise SYNTAX_ERROR
+            raise RefusedError(SYNTAX_ERROR)
         names = tuple(header.strip(":?").upper().split(":"))
         parameters = tuple(part.strip() for part in _split(rest, ",")) if rest.strip() else ()
         if not header.startswith("*"):
@@ -67,7 +67,7 @@ def _split(text: str, separator: str) -> list[str]:
             continue
         parts[-1] += char
     if quote or depth:
-        raise SYNTAX_ERROR
+        raise RefusedError(SYNTAX_ERROR)
     return parts
 
 
@@ -80,19 +80,19 @@ def ports_in(parameter: str) -> list[int]:
     """``(@1,2,5:7)`` as ports; ``(@)`` has none.
 
     Raises:
-        ScpiError: it is no such list.
+        RefusedError: it is no such list.
     """
     text = "".join(parameter.split())
     if not (text.startswith("(@") and text.endswith(")")):
-        raise DATA_TYPE_ERROR
+        raise RefusedError(DATA_TYPE_ERROR)
     ports: list[int] = []
     for item in text[2:-1].split(",") if text[2:-1] else []:
         found = _RANGE.fullmatch(item)
         if found is None:
-            raise DATA_TYPE_ERROR
+            raise RefusedError(DATA_TYPE_ERROR)
         low, high = int(found[1]), int(found[2] or found[1])
         if abs(high - low) + len(ports) > _MOST_PORTS:
-            raise DATA_TYPE_ERROR
+            raise RefusedError(DATA_TYPE_ERROR)
         ports.extend(range(low, high + 1) if low <= high else range(low, high - 1, -1))
     return ports
 
