@@ -13,10 +13,14 @@ from pathlib import Path as FilePath
 from random import Random
 
 from ringlight.agents.configuration import AgentFile
+from ringlight.agents.drivers.cmis import metrics as cmis_metrics
+from ringlight.agents.drivers.cmis.backend import cmis_drivers, cmis_problems
 from ringlight.agents.drivers.emulator import emulator_hardware
 from ringlight.agents.drivers.polatis import metrics as polatis_metrics
 from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_problems
-from ringlight.agents.gpu.none import NoGpuHealth
+from ringlight.agents.gpu import metrics as gpu_metrics
+from ringlight.agents.gpu.absent import NoGpuHealth
+from ringlight.agents.gpu.nvml import NvmlHealth, nvml_problems
 from ringlight.agents.ports import CircuitDriver, GpuHealth, MetricFamily
 from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.problem import Problem
@@ -71,11 +75,13 @@ class GpuBackend:
 
     Attributes:
         source: of a node.
+        problems: what is wrong with the file as far as this kind goes; nothing can be without the fabric.
         families: what it measures.
         needs_fabric: whether it must be told how many GPUs there should be.
     """
 
     source: Callable[[Site, str], GpuHealth]
+    problems: Callable[[AgentFile, Wiring], Collection[Problem]] = lambda _file, _wiring: ()
     families: tuple[MetricFamily, ...] = ()
     needs_fabric: bool = False
 
@@ -94,8 +100,19 @@ def _emulated_gpus(site: Site, node: str) -> GpuHealth:
     return site.emulated(str(site.file.nodes[node].gpus.chosen.socket))(node)[1]
 
 
+def _cmis(site: Site) -> Callable[[str], CircuitDriver]:
+    return cmis_drivers(site.file.circuits_of("cmis"), site.require_wiring(), site.rng)
+
+
+def _nvml(site: Site, node: str) -> GpuHealth:
+    return NvmlHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen)
+
+
 CIRCUITS: dict[str, CircuitBackend] = {
     "emulator": CircuitBackend(_emulated, needs_fabric=False),
+    "cmis": CircuitBackend(
+        _cmis, lambda file, wiring: cmis_problems(file.circuits_of("cmis"), wiring), cmis_metrics.FAMILIES
+    ),
     "polatis": CircuitBackend(
         _polatis,
         lambda file, wiring: polatis_problems(file.switches, file.circuits_of("polatis"), wiring),
@@ -105,6 +122,12 @@ CIRCUITS: dict[str, CircuitBackend] = {
 
 GPUS: dict[str, GpuBackend] = {
     "emulator": GpuBackend(_emulated_gpus),
+    "nvml": GpuBackend(
+        _nvml,
+        lambda file, wiring: nvml_problems(file.gpus_of("nvml"), wiring.spec.gpus),
+        gpu_metrics.FAMILIES,
+        needs_fabric=True,
+    ),
     "none": GpuBackend(lambda _site, _node: NoGpuHealth()),
 }
 
@@ -122,6 +145,8 @@ def problems_of(file: AgentFile, wiring: Wiring | None) -> list[Problem]:
         return problems
     for kind in sorted({node.circuits.kind for node in file.nodes.values()}):
         problems += CIRCUITS[kind].problems(file, wiring)
+    for kind in sorted({node.gpus.kind for node in file.nodes.values()}):
+        problems += GPUS[kind].problems(file, wiring)
     return problems
 
 
@@ -141,9 +166,8 @@ def families_of(file: AgentFile) -> tuple[MetricFamily, ...]:
     """What the hardware of a file measures, for the agent's metrics page."""
     circuits = sorted({node.circuits.kind for node in file.nodes.values()})
     gpus = sorted({node.gpus.kind for node in file.nodes.values()})
-    return tuple(
-        chain.from_iterable([*(CIRCUITS[kind].families for kind in circuits), *(GPUS[kind].families for kind in gpus)])
-    )
+    families = [*(CIRCUITS[kind].families for kind in circuits), *(GPUS[kind].families for kind in gpus)]
+    return tuple(dict.fromkeys(chain.from_iterable(families)))  # kinds may measure the same
 
 
 def hardware_of(file: AgentFile, wiring: Wiring | None, rng: Random) -> Hardware:
