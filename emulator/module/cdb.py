@@ -67,6 +67,8 @@ class CommandBox:
             0x0042: lambda _: (Status.SUCCESS, bytes(2)),
             _READ_STATE: lambda _: (Status.SUCCESS, self._state()),
         }
+        if chassis.profile.cdb is CdbMode.NONE:
+            return
         memory.add_page(PAGE)
         memory.allow(PAGE, [*range(_COMMAND, _REPLY_LENGTH), *range(_PAYLOAD, 256)])
         memory.on_write(PAGE, _COMMAND + 1, lambda _: self._capture())

@@ -49,6 +49,7 @@ class Flags:
         known = _FlagByte(page, byte, mask_page, mask_byte)
         self._bytes[page, byte] = known
         self.memory.allow(mask_page, [mask_byte])
+        self.memory.on_write(mask_page, mask_byte, lambda _: self.tell())
         self.memory.clear_on_read(page, byte, lambda: known.lasting)
 
     def happen(self, page: int, byte: int, bits: int) -> None:
@@ -61,11 +62,6 @@ class Flags:
         self._bytes[page, byte].lasting = bits
         if bits & ~self.memory.get(page, byte):
             self.happen(page, byte, bits)
-
-    def forget(self) -> None:
-        """A reset: nothing has happened."""
-        for flag in self._bytes.values():
-            flag.lasting = 0
 
     @property
     def interrupt(self) -> bool:
