@@ -397,6 +397,17 @@ async def test_a_wish_that_nobody_waits_for_any_more_is_not_carried_out(lab):
     assert 1 not in lab.connections(), "who gave up does not move later"
 
 
+async def test_who_is_told_something_else_meanwhile_hears_so(lab):
+    drivers = await lab.open_all()
+    await _switch_all(drivers, {"n0": (L, L), "n1": (L, L)})
+    waiting = asyncio.create_task(drivers["n0"].switch(0, P1))
+    async with asyncio.timeout(PATIENCE):
+        while lab.connections().get(1):
+            await drivers["n5"].read()
+    assert (await drivers["n0"].switch(0, L)).path is L
+    assert "something else" in await _no_answer(waiting)
+
+
 async def test_waiting_ends_before_the_agent_gives_up(lab):
     drivers = await lab.open_all()
     await _switch_all(drivers, dict.fromkeys(drivers, (L, L)))
@@ -420,8 +431,7 @@ async def test_a_smaller_switch_than_the_file_says_is_left_alone(lab):
     assert "port 16, 32" in text
 
 
-async def test_another_instrument_is_left_alone(lab, monkeypatch):
-    monkeypatch.setattr("ringlight.emulator.polatis.commands.FIRMWARE", "1")
+async def test_a_switch_without_monitors_cannot_be_asked_for_light(lab):
     lab.instrument.model = "I-OST-16x16-LA1"
     assert "no power monitors" in await _no_answer(lab.drivers(light_above=-20.0)("n0").open())
     await (await lab.open(lab.drivers()("n0"))).read()
