@@ -2,17 +2,13 @@
 
 import asyncio
 import sys
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from random import Random
 
 import pytest
 import yaml
 
-from ringlight.agents.daemon import run_agent
-from ringlight.agents.drivers.polatis.backend import polatis_drivers
-from ringlight.agents.drivers.polatis.file import PolatisNode, PolatisSwitch
 from ringlight.emulator.observer import Observer, observe
 from ringlight.emulator.stack import Daemon
 from ringlight.fabric.circuits import Path
@@ -52,26 +48,6 @@ def hear(node: int, bundle: int) -> int:
 PORTS = {f"n{i}": [{"in": send(i, b), "out": hear(i, b)} for b in (0, 1)] for i in range(NODES)}
 
 
-class NoGpus:
-    """GPUs that never fail."""
-
-    async def open(self):
-        pass
-
-    async def read(self):
-        return ()
-
-    def measurements(self):
-        return ()
-
-    async def events(self):
-        await asyncio.get_running_loop().create_future()
-        yield
-
-    async def close(self):
-        pass
-
-
 @dataclass
 class Bench:
     """A running fabric and its switch."""
@@ -80,6 +56,7 @@ class Bench:
     controller: str
     switch: str
     wiring: Wiring
+    agents: list[Daemon]
 
     async def ask(self, line: str) -> str:
         """What the switch itself answers to somebody else."""
@@ -165,58 +142,52 @@ def lit_cycles(connections: set[tuple[int, int]], wiring: Wiring) -> set[tuple[s
     return {canonical_cycle(tuple(f"n{node}/g{gpu}" for node, gpu in cycle)) for cycle in cycles}
 
 
+def agent_file(directory, name: str, nodes: range, *, controller: str, switch: str) -> str:
+    path = directory / f"{name}.yaml"
+    file = {
+        "id": name,
+        "controller": controller,
+        "state": str(directory / name),
+        "fabric": str(directory / "fabric.yaml"),
+        "nodes": {f"n{i}": {"circuits": {"polatis": {"switch": "lab"}}, "gpus": "none"} for i in nodes},
+        "switches": {"lab": {"address": switch, "ports": PORTS}},
+    }
+    path.write_text(yaml.safe_dump(file), encoding="utf-8")
+    return str(path)
+
+
 @asynccontextmanager
-async def bench(tmp_path):
-    (tmp_path / "fabric.yaml").write_text(yaml.safe_dump(FABRIC))
-    (tmp_path / "controller.yaml").write_text(yaml.safe_dump(SETTINGS))
+async def bench(tmp_path, *, agents: int = 1):
+    """A switch, a controller and its agents, as processes."""
+    (tmp_path / "fabric.yaml").write_text(yaml.safe_dump(FABRIC), encoding="utf-8")
+    (tmp_path / "controller.yaml").write_text(yaml.safe_dump(SETTINGS), encoding="utf-8")
+    files = "--fabric", str(tmp_path / "fabric.yaml"), "--config", str(tmp_path / "controller.yaml")
+    here = "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state", str(tmp_path / "state")
     switch = Daemon("switch", ["emulator", "polatis", "--listen", "127.0.0.1:0"], tmp_path / "switch.log")
-    await switch.start()
-    controller = Daemon(
-        "controller",
-        [
-            "controller",
-            *("--fabric", str(tmp_path / "fabric.yaml")),
-            *("--config", str(tmp_path / "controller.yaml")),
-            *("--state", str(tmp_path / "state")),
-            *("--listen", "127.0.0.1:0"),
-            *("--http", "127.0.0.1:0"),
-        ],
-        tmp_path / "controller.log",
-    )
-    await controller.start()
-    wiring = Wiring(load_fabric(tmp_path / "fabric.yaml"))
-    drivers = polatis_drivers(
-        {"lab": PolatisSwitch(address=switch.addresses["scpi"], ports=PORTS)},
-        {node: PolatisNode(switch="lab") for node in PORTS},
-        wiring,
-        Random(1),
-    )
-    agent = asyncio.create_task(
-        run_agent(
-            agent_id="a1",
-            nodes=tuple(PORTS),
-            controller=controller.addresses["grpc"],
-            hardware=lambda node: (drivers(node), NoGpus()),
-            state_dir=tmp_path / "agent",
-            ready=print,
-        )
-    )
-    try:
+    controller = Daemon("controller", ["controller", *files, *here], tmp_path / "controller.log")
+    async with AsyncExitStack() as running:
+        for daemon in (switch, controller):
+            await daemon.start()
+            running.push_async_callback(daemon.stop)
         address = controller.addresses["grpc"]
-        async with observe(address, address) as observer:
-            await observer.all_connected(NODES)
-            yield Bench(observer, address, switch.addresses["scpi"], wiring)
-    finally:
-        agent.cancel()
-        await asyncio.wait([agent])
-        await controller.stop()
-        await switch.stop()
+        where = {"controller": address, "switch": switch.addresses["scpi"]}
+        share = NODES // agents
+        serving = []
+        for number in range(agents):
+            nodes = range(number * share, (number + 1) * share)
+            file = agent_file(tmp_path, f"a{number}", nodes, **where)
+            serving.append(Daemon(f"a{number}", ["agent", "--config", file], tmp_path / f"a{number}.log"))
+            await serving[-1].start()
+            running.push_async_callback(serving[-1].stop)
+        observer = await running.enter_async_context(observe(address, address))
+        await observer.all_connected(NODES)
+        yield Bench(observer, **where, wiring=Wiring(load_fabric(tmp_path / "fabric.yaml")), agents=serving)
 
 
-async def _train(running: Bench) -> list[pb.Ring]:
-    await running.observer.fabric.SubmitJob(pb.SubmitJobRequest(name="train", rings=2, tp=12))
-    for ring in ("train/0", "train/1"):
-        await running.heard("ring-active", ring, after=0)
+async def _train(running: Bench, *, rings: int = 2, tp: int = 12) -> list[pb.Ring]:
+    await running.observer.fabric.SubmitJob(pb.SubmitJobRequest(name="train", rings=rings, tp=tp))
+    for rank in range(rings):
+        await running.heard("ring-active", f"train/{rank}", after=0)
     return await running.assert_switch_is_plan()
 
 
@@ -246,7 +217,7 @@ async def test_nothing_moves_when_the_connection_or_the_power_is_gone_for_a_whil
         for trouble in (":emul:drop", ":emul:pow:cycl 0.3"):
             mark = running.observer.last_sequence
             await running.ask(f"*opc?;{trouble}")
-            await running.heard("agent-lost", "a1", after=mark)
+            await running.heard("agent-lost", "a0", after=mark)
             await running.observer.until(
                 lambda e: e.kind == "agent-connected" and len(e.data["nodes"].split()) == NODES, after=mark
             )
@@ -268,3 +239,33 @@ async def test_rings_come_back_after_a_power_cut_that_the_switch_does_not_rememb
         assert [len(ring.nodes) for ring in rings] == [3, 3]
         fault = await running.observer.until(lambda e: e.kind == "fault-opened", after=mark)
         assert (fault.data["code"], fault.data["fault_class"]) == ("boot-mode-dark", "INFO")
+
+
+async def test_nothing_moves_when_the_agent_crashes_and_starts_again(tmp_path):
+    async with bench(tmp_path) as running:
+        await running.ask(":oxc:swit:conn:add (@1:16),(@17:32);*opc?")
+        before = await _train(running)
+        moves, mark = await running.moves(), running.observer.last_sequence
+        (agent,) = running.agents
+        await agent.kill()
+        await running.heard("agent-lost", "a0", after=mark)
+        await agent.start()
+        await running.observer.all_connected(NODES)
+        assert await running.assert_switch_is_plan() == before
+        assert await running.moves() == moves
+
+
+async def test_two_agents_share_a_switch(tmp_path):
+    """Neighbours that different agents serve wait for each other, and none of them steals."""
+    async with bench(tmp_path, agents=2) as running:
+        (before,) = await _train(running, rings=1, tp=24)
+        chain = [number(name) for name in before.nodes]
+        across = [(one, other) for one, other in pairwise(chain) if one // 4 != other // 4]
+        assert len(across) == 1
+        victim, mark = across[0][1], running.observer.last_sequence
+        await running.ask(f":emul:port:fail (@{send(victim, 1)});*opc?")
+        await running.heard("ring-active", "train/0", after=mark)
+        (healed,) = await running.assert_switch_is_plan()
+        assert f"n{victim}" not in healed.nodes
+        assert len(healed.nodes) == 6
+        assert {number(name) // 4 for name in healed.nodes} == {0, 1}

@@ -2,28 +2,29 @@
 
 import re
 from pathlib import Path
+from random import Random
 
-import pytest
-import yaml
-
+from ringlight.agents.backends import hardware_of
+from ringlight.agents.configuration_file import load_agent_file
 from ringlight.agents.drivers.polatis import metrics, readings
-from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_problems
-from ringlight.agents.drivers.polatis.file import PolatisNode, PolatisSwitch
+from ringlight.agents.drivers.polatis.file import PolatisSwitch
 
+FABRIC = """
+name: lab
+k: 2
+gpus: 4
+bundles: [{edge: 0, modules: 1}, {edge: 2, modules: 1}]
+nodes: {count: 8}
+"""
 PAGE = (Path(__file__).parents[4] / "docs" / "polatis.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="session")
-def example():
+def test_the_example_is_sound_and_every_path_of_every_node_is_a_cross_connect(tmp_path, patch):
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    return yaml.safe_load(block)
-
-
-def test_the_example_is_sound_and_every_path_of_every_node_is_a_cross_connect(example, wiring, patch):
-    switches = {name: PolatisSwitch.model_validate(file) for name, file in example["switches"].items()}
-    nodes = {name: PolatisNode.model_validate(file["circuits"]["polatis"]) for name, file in example["nodes"].items()}
-    assert polatis_problems(switches, nodes, wiring) == []
-    driver = polatis_drivers(switches, nodes, wiring, None)("n7")
+    (tmp_path / "fabric.yaml").write_text(FABRIC)
+    (tmp_path / "agent.yaml").write_text(block.replace("/etc/ringlight", str(tmp_path)))
+    configuration = load_agent_file(tmp_path / "agent.yaml")
+    driver, _ = hardware_of(configuration.file, configuration.wiring, Random(1))("n7")
     found = driver._switch.patch
     assert (found.plugs, found.peers) == (patch.plugs, patch.peers), "it is the plan that all tests use"
     assert all(len(found.peers[place]) == 2 for place in found.places)
