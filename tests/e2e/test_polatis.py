@@ -179,7 +179,9 @@ async def bench(tmp_path, *, agents: int = 1):
             serving.append(Daemon(f"a{number}", ["agent", "--config", file], tmp_path / f"a{number}.log"))
             await serving[-1].start()
             running.push_async_callback(serving[-1].stop)
-        observer = await running.enter_async_context(observe(address, address))
+        observer = await running.enter_async_context(
+            observe(address, emulator=address)
+        )  # nothing is asked of the latter
         await observer.all_connected(NODES)
         yield Bench(observer, **where, wiring=Wiring(load_fabric(tmp_path / "fabric.yaml")), agents=serving)
 

@@ -53,7 +53,7 @@ class PolatisSwitch(_Model):
     """Seconds between readings that nobody here asked for: light, failed ports, other clients."""
 
     answer_within: Annotated[float, Field(ge=0.05, le=60, strict=False)] = 0.4
-    """Seconds until a switch that does not answer counts as gone."""
+    """Seconds until a switch that does not answer counts as gone; a move may take five times as long."""
 
     def plugs(self) -> Mapping[str, tuple[Plugs, ...]]:
         """The table of ports, by node."""

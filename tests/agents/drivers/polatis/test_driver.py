@@ -362,6 +362,18 @@ async def test_nodes_that_read_before_they_select_still_move_together(lab):
     assert lab.matrix.moves == 1
 
 
+async def test_a_slow_switch_is_not_gone(lab):
+    drivers = await lab.open_all(answer_within=0.1)
+    lab.matrix.slower = 0.3
+    outcome = await drivers["n0"].switch(0, L)
+    assert (outcome.path, outcome.seconds > 0.3) == (L, True)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.15):  # an agent has less patience than we
+            await drivers["n2"].switch(0, L)
+    assert (await drivers["n2"].read()).circuits == (L, DARK), "and reads what came of it"
+    assert drivers["n0"]._switch.tally.connections == 1
+
+
 async def test_nodes_that_come_back_at_once_share_an_attempt(lab):
     made = lab.drivers(address="127.0.0.1:1", answer_within=0.2)
     drivers = [made(f"n{i}") for i in range(8)]
