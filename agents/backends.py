@@ -8,14 +8,16 @@ here, and nothing imported that a file does not ask for.
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path as FilePath
 from random import Random
 
 from ringlight.agents.configuration import AgentFile
 from ringlight.agents.drivers.emulator import emulator_hardware
+from ringlight.agents.drivers.polatis import metrics as polatis_metrics
 from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_problems
 from ringlight.agents.gpu.none import NoGpuHealth
-from ringlight.agents.ports import CircuitDriver, GpuHealth
+from ringlight.agents.ports import CircuitDriver, GpuHealth, MetricFamily
 from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.problem import Problem
 from ringlight.fabric.wiring import Wiring
@@ -53,11 +55,13 @@ class CircuitBackend:
     Attributes:
         drivers: by node name; called once, if any node has this kind.
         problems: what is wrong with the file as far as this kind goes; nothing can be without the fabric.
+        families: what such hardware measures.
         needs_fabric: whether the cabling must be told, because the hardware does not know it.
     """
 
     drivers: Callable[[Site], Callable[[str], CircuitDriver]]
     problems: Callable[[AgentFile, Wiring], Collection[Problem]] = lambda _file, _wiring: ()
+    families: tuple[MetricFamily, ...] = ()
     needs_fabric: bool = True
 
 
@@ -67,10 +71,12 @@ class GpuBackend:
 
     Attributes:
         source: of a node.
+        families: what it measures.
         needs_fabric: whether it must be told how many GPUs there should be.
     """
 
     source: Callable[[Site, str], GpuHealth]
+    families: tuple[MetricFamily, ...] = ()
     needs_fabric: bool = False
 
 
@@ -91,7 +97,9 @@ def _emulated_gpus(site: Site, node: str) -> GpuHealth:
 CIRCUITS: dict[str, CircuitBackend] = {
     "emulator": CircuitBackend(_emulated, needs_fabric=False),
     "polatis": CircuitBackend(
-        _polatis, lambda file, wiring: polatis_problems(file.switches, file.circuits_of("polatis"), wiring)
+        _polatis,
+        lambda file, wiring: polatis_problems(file.switches, file.circuits_of("polatis"), wiring),
+        polatis_metrics.FAMILIES,
     ),
 }
 
@@ -127,6 +135,15 @@ def _without_fabric(file: AgentFile) -> Iterator[Problem]:
                 "fabric", f"is missing: nodes.{name}.gpus.{node.gpus.kind} must be told how many GPUs there are"
             )
             return
+
+
+def families_of(file: AgentFile) -> tuple[MetricFamily, ...]:
+    """What the hardware of a file measures, for the agent's metrics page."""
+    circuits = sorted({node.circuits.kind for node in file.nodes.values()})
+    gpus = sorted({node.gpus.kind for node in file.nodes.values()})
+    return tuple(
+        chain.from_iterable([*(CIRCUITS[kind].families for kind in circuits), *(GPUS[kind].families for kind in gpus)])
+    )
 
 
 def hardware_of(file: AgentFile, wiring: Wiring | None, rng: Random) -> Hardware:

@@ -105,6 +105,9 @@ class AgentFile(_Model):
     fabric: _FilePath | None = None
     """The fabric file, whose cabling the agent reports; emulated hardware knows its own."""
 
+    metrics: _Address | None = None
+    """Where the agent's own metrics are served; nowhere when left out."""
+
     nodes: Annotated[dict[str, NodeFile], Field(min_length=1)]
     """The nodes it serves, by name."""
 

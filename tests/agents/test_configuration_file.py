@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from ringlight.agents.backends import CIRCUITS, GPUS, hardware_of
-from ringlight.agents.configuration import Circuits, EmulatorSocket, Gpus, settings_of
+from ringlight.agents.configuration import AgentFile, Circuits, EmulatorSocket, Gpus, settings_of
 from ringlight.agents.configuration_file import AgentFileError, load_agent_file
 from ringlight.agents.drivers.emulator import EmulatedDriver
 from ringlight.agents.drivers.polatis.driver import PolatisDriver
@@ -89,7 +89,7 @@ def test_every_mistake_is_told_at_once(load):
         "nodes.n0.circuits.emulator.soket: there is no such key; did you mean 'socket'?",
         "settings.outbox: Input should be greater than or equal to 1 (allowed is a whole number, at least 1)",
         "settings.switch_timout: there is no such key; did you mean 'switch_timeout'?",
-        "colour: there is no such key; keys here are id, controller, state, fabric, nodes, switches, settings",
+        f"colour: there is no such key; keys here are {', '.join(AgentFile.model_fields)}",
     ]
 
 
