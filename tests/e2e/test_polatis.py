@@ -83,6 +83,17 @@ class Bench:
         async with asyncio.timeout(PATIENCE):
             return await process.wait()
 
+    async def metrics(self, agent: Daemon) -> dict[str, float]:
+        """The agent's own page, value by series."""
+        async with asyncio.timeout(PATIENCE):
+            host, _, port = agent.addresses["metrics"].rpartition(":")
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(b"GET /metrics HTTP/1.0\r\n\r\n")
+            page = (await reader.read()).decode()
+            writer.close()
+        lines = [line.rpartition(" ") for line in page.partition("\r\n\r\n")[2].splitlines() if line[:1] != "#"]
+        return {series: float(value) for series, _, value in lines if series}
+
     async def rings(self) -> list[pb.Ring]:
         """Every ring, at a moment when nothing is in flight."""
         await self.observer.settled()
@@ -147,6 +158,7 @@ def agent_file(directory, name: str, nodes: range, *, controller: str, switch: s
     file = {
         "id": name,
         "controller": controller,
+        "metrics": "127.0.0.1:0",
         "state": str(directory / name),
         "fabric": str(directory / "fabric.yaml"),
         "nodes": {f"n{i}": {"circuits": {"polatis": {"switch": "lab"}}, "gpus": "none"} for i in nodes},
@@ -208,6 +220,11 @@ async def test_rings_are_placed_drained_and_healed(tmp_path):
         healed = await running.assert_switch_is_plan()
         assert all(broken not in ring.nodes for ring in healed)
         assert await running.ask(":syst:err?") == '0,"No error"'
+        page = await running.metrics(running.agents[0])
+        assert page['ringlight_polatis_connections_total{node="n0",switch="lab"}'] == 1
+        assert page['ringlight_polatis_switch_errors_total{node="n0",switch="lab"}'] == 0
+        member = healed[0].nodes[0]
+        assert page[f'ringlight_polatis_moves_total{{node="{member}",switch="lab"}}'] >= 2
 
 
 async def test_nothing_moves_when_the_connection_or_the_power_is_gone_for_a_while(tmp_path):
