@@ -156,8 +156,12 @@ class LiveSwitch:
         """Let go. Every cross-connect stays."""
         self._lose(f"switch {self._wire.name} was let go")
         self._worker.cancel()
-        await asyncio.wait([self._worker])
-        await self._wire.close()
+        try:
+            await asyncio.wait([self._worker])
+        finally:
+            await self._wire.close()
+        if not self._worker.cancelled() and (error := self._worker.exception()) is not None:
+            _log.error("switch %s: its worker failed", self._wire.name, exc_info=error)
 
     # -- the worker --------------------------------------------------------------------------------------------------
 

@@ -362,6 +362,14 @@ async def test_nodes_that_read_before_they_select_still_move_together(lab):
     assert lab.matrix.moves == 1
 
 
+async def test_a_mistake_of_ours_is_logged_and_leaves_nobody_waiting(lab, monkeypatch, caplog):
+    driver = await lab.open(lab.drivers()("n0"))
+    monkeypatch.setattr(live, "plan_moves", lambda *_args, **_more: 1 / 0)
+    assert "ended" in await _no_answer(driver.switch(0, L))
+    await driver.close()
+    assert "ZeroDivisionError" in caplog.text
+
+
 async def test_a_slow_switch_is_not_gone(lab):
     drivers = await lab.open_all(answer_within=0.1)
     lab.matrix.slower = 0.3
