@@ -13,6 +13,7 @@ from ringlight.cli.faults import KINDS, inject_request, kind_name
 from ringlight.cli.light import trace_view
 from ringlight.cli.options import EMULATOR_ADDRESS, HOST_PORT, dialled_controller
 from ringlight.cli.output import OutputForm, emit, facts, listing, output_option
+from ringlight.cli.polatis import polatis
 from ringlight.cli.replay import replay_command
 from ringlight.protos.v1 import emulator_pb2 as pb
 
@@ -25,6 +26,7 @@ def emulator() -> None:
 
 
 emulator.add_command(replay_command)
+emulator.add_command(polatis)
 
 
 @emulator.command()
