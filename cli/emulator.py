@@ -36,6 +36,18 @@ emulator.add_command(polatis)
 @click.option("--listen", type=HOST_PORT, default=EMULATOR_ADDRESS, show_default=True, help="gRPC, for fail and trace.")
 @click.option("--socket", type=click.Path(path_type=Path), help="Unix socket at which agents find the hardware.")
 @click.option(
+    "--modules",
+    type=click.Choice(["fast", "registers"]),
+    default="fast",
+    show_default=True,
+    help="fast: bundles are objects; registers: made of modules that answer as real ones do.",
+)
+@click.option(
+    "--module-socket",
+    type=click.Path(path_type=Path),
+    help="Unix socket of the module buses, with --modules registers.",
+)
+@click.option(
     "--nodes-per-agent", type=click.IntRange(min=1), default=1, show_default=True, help="Nodes an agent serves."
 )
 @click.option(
@@ -49,6 +61,8 @@ def run(
     address: str,
     listen: str,
     socket: Path | None,
+    modules: str,
+    module_socket: Path | None,
     nodes_per_agent: int,
     state: Path | None,
     seed: int,
@@ -62,6 +76,7 @@ def run(
     order, with exit code 0.
     """
     from ringlight.emulator.daemon import run_emulator  # noqa: PLC0415  # heavy, and not for the other commands
+    from ringlight.emulator.fidelity import Fidelity  # noqa: PLC0415
     from ringlight.fabric.file import load_fabric  # noqa: PLC0415
 
     daemon = run_emulator(
@@ -69,6 +84,8 @@ def run(
         controller=None if no_agents else address,
         listen=listen,
         socket=socket,
+        fidelity=Fidelity(modules),
+        module_socket=module_socket,
         nodes_per_agent=nodes_per_agent,
         state_dir=state,
         seed=seed,

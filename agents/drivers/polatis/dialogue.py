@@ -17,6 +17,7 @@ from ringlight.agents.drivers.polatis.wire import Wire
 from ringlight.fabric.errors import UnavailableError
 
 _MOST_ERRORS = 64  # read in one go: a queue that never ends must not keep us from our work
+_MOVE_PATIENCE = 5.0  # times as long as another answer: a slow switch is not gone, and what it did will be read
 _MAKERS = ("polatis", "huber+suhner", "huber suhner")
 _log = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ async def move(wire: Wire, moves: Moves) -> list[DeviceError]:
         commands.append(messages.disconnect(moves.disconnect))
     if moves.connect:
         commands.append(messages.connect(moves.connect))
-    await wire.ask(";".join([*commands, messages.COMPLETE]))
+    await wire.ask(";".join([*commands, messages.COMPLETE]), patience=_MOVE_PATIENCE)
     return await errors(wire)
 
 

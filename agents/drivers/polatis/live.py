@@ -32,8 +32,11 @@ PATIENCE = 0.3
 than what the agent gives a bundle to switch, so that it learns why."""
 
 GATHER = 0.005
-"""Seconds to wait for more selections before a move is begun, since a move costs some fifty milliseconds, and those who
-come during it wait for another one. The nodes of an agent are told one after another."""
+"""Seconds without a further selection after which a move is begun. A move costs some fifty milliseconds, and those who
+come during it wait for another one; the nodes of an agent are told one after another."""
+
+MOST_GATHER = 0.02
+"""Seconds after which it is begun anyhow."""
 
 RECHECK = 0.03
 """Seconds between readings while somebody waits for a neighbour that another agent may move."""
@@ -153,8 +156,12 @@ class LiveSwitch:
         """Let go. Every cross-connect stays."""
         self._lose(f"switch {self._wire.name} was let go")
         self._worker.cancel()
-        await asyncio.wait([self._worker])
-        await self._wire.close()
+        try:
+            await asyncio.wait([self._worker])
+        finally:
+            await self._wire.close()
+        if not self._worker.cancelled() and (error := self._worker.exception()) is not None:
+            _log.error("switch %s: its worker failed", self._wire.name, exc_info=error)
 
     # -- the worker --------------------------------------------------------------------------------------------------
 
@@ -183,12 +190,26 @@ class LiveSwitch:
     async def _round(self) -> None:
         """Move what is to be moved, read everything, and let everybody know."""
         if self._hurry:
-            await asyncio.sleep(GATHER)
-            self._hurry = False
+            await self._gather()
         self._wishes = {place: wish for place, wish in self._wishes.items() if not wish.answer.done()}
         begun = dict(self._wishes)
         if begun:
             await self._move(begun)
+        await self._tell(begun)
+
+    async def _gather(self) -> None:
+        """Let everybody come who is told something now. Agents read first: who reads may be about to select."""
+        until = self._now() + MOST_GATHER
+        known = -1
+        while (self._readers or len(self._wishes) > known) and self._now() < until:
+            known = len(self._wishes)
+            if self._readers:
+                await self._tell({})
+            await asyncio.sleep(GATHER)
+        self._hurry = False
+
+    async def _tell(self, begun: Mapping[Place, _Wish]) -> None:
+        """Read everything, and let everybody know who waits for it now: for a move, for a reading, for events."""
         readers = len(self._readers)
         reading = await self._look()
         self._settle(begun, reading)

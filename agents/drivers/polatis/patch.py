@@ -3,7 +3,8 @@
 A transceiver sends into an *ingress* of the switch and listens at an *egress* of it, so a bundle of m modules has m of
 each. Every bundle may be joined with its own egresses, which is its loopback, and with those of its two neighbours,
 which are its paths. Both follow from the fabric's fibres: the switch takes the place of the glass, and nothing has to
-be said about paths in any file.
+be said about paths in any file. No two fibres of a fabric join the same nodes, so no two paths are one and the same
+light path here.
 
 The table names every node on the switch whose light ours may meet, also those that another agent serves.
 """
@@ -139,12 +140,11 @@ def _peers_of(
         if far is None:
             continue
         peer = (wiring.name(far.position), far.bundle)
-        if peer in plugs:
+        leads = f"{wiring.port_name(port)} leads to {place_name(peer)}"
+        if peer in plugs and len(plugs[peer].ingresses) == len(plugs[place].ingresses):
             peers[which] = peer
+        elif peer in plugs:
+            problems.append(Problem(under(path, node), f"{leads}, which has another number of modules"))
         elif must_lead:
-            leads = f"{wiring.port_name(port)} leads to {place_name(peer)}"
             problems.append(Problem(path, f"{leads}, which is not plugged in: also name nodes that other agents serve"))
-    if must_lead and len(set(peers.values())) < len(peers):
-        both = f"both paths of {place_name(place)} lead to {place_name(peers[Path.PATH_1])}"
-        problems.append(Problem(under(path, node), f"{both}: on a switch that is one and the same light path"))
     return peers, problems

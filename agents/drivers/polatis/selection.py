@@ -127,15 +127,12 @@ def _why_taken(
     A peer that is told nothing is judged by what it selects when everybody has let go of what was in the way; what was
     promised to others since stands in `after`.
     """
-    path = wanted[place]
-    peer = patch.peer(place, path)
-    if peer is None:
-        return "this path leads nowhere on the switch"
+    ends = set(patch.outward(place, wanted[place]).values())
+    peer = patch.egresses[min(ends)]
     selects = wanted.get(peer) or selected(patch, peer, let_go)
     listens = peer == place or selects is Path.DARK or patch.peer(peer, selects) == place
     if not listens:
         return f"{place_name(peer)} selects {selects.name}, and its receiver is its own"
-    ends = set(patch.outward(place, path).values())
     for ingress, egress in sorted(after.items()):
         if egress in ends and patch.ingresses.get(ingress) != place:
             holder = patch.ingresses.get(ingress)

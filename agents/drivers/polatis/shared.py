@@ -2,6 +2,9 @@
 
 When the connection is lost, all nodes come back at once. They share one attempt to connect, and attempts keep apart by
 a pause with full jitter, since the agents of other nodes on the same switch come back at the same moment.
+
+A switch that was there before is waited for a while. So its nodes wait in one place, and are back at the same moment:
+were they back one by one, a controller would heal a ring around those that are still missing.
 """
 
 import asyncio
@@ -18,6 +21,13 @@ from ringlight.fabric.errors import UnavailableError
 
 _BACKOFF_FIRST = 0.1  # seconds: bound of the first pause
 _BACKOFF_CAP = 2.0  # seconds: well within what an agent gives hardware to be opened
+REGAIN_SECONDS = 2.0
+"""How long to try to regain a switch before its nodes are told that it does not answer: with one more pause and attempt
+that is still within what an agent gives hardware to be opened."""
+
+TOGETHER_SECONDS = 0.12
+"""Before the first attempt to regain a switch: as long as its nodes may pause when they lost it, and a little more."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -62,14 +72,28 @@ class SharedSwitch:
         Raises:
             UnavailableError: the switch does not answer, or is not the one that is meant.
         """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + (REGAIN_SECONDS if self.tally.connections else 0.0)
+        while True:
+            live = await self._acquire()
+            if live is not None:
+                return live
+            if loop.time() >= until:
+                raise UnavailableError(str(self._trouble), hint=self._trouble.hint)
+
+    async def _acquire(self) -> LiveSwitch | None:
+        """The live connection, after an attempt to make it if there is none; None when that failed."""
         failures = self._failures
         async with self._turn:
             live = self._current
             if live is None or not live.alive:
                 if self._failures > failures:  # somebody tried while we waited
-                    raise UnavailableError(str(self._trouble), hint=self._trouble.hint)
+                    return None
                 await self._pause()
-                self._current = live = await self._connect()
+                try:
+                    self._current = live = await self._connect()
+                except UnavailableError:
+                    return None
             self._users[live] = self._users.get(live, 0) + 1
             return live
 
@@ -85,11 +109,11 @@ class SharedSwitch:
 
     async def _pause(self) -> None:
         loop = asyncio.get_running_loop()
-        if self._connected_at and loop.time() - self._connected_at > _BACKOFF_CAP:
-            self._backoff.reset()
-        elif self._connected_at:  # it was lost at once: do not hammer it
-            self._not_before = loop.time() + self._backoff.next()
-        self._connected_at = 0.0
+        if self._connected_at:  # and lost since
+            if loop.time() - self._connected_at > _BACKOFF_CAP:
+                self._backoff.reset()  # not for one that is lost at once: do not hammer it
+            self._not_before = loop.time() + TOGETHER_SECONDS + self._backoff.next()
+            self._connected_at = 0.0
         await asyncio.sleep(max(0.0, self._not_before - loop.time()))
 
     async def _connect(self) -> LiveSwitch:

@@ -46,20 +46,25 @@ class Wire:
             ) from error
         return cls(name, within, reader, writer)
 
-    async def ask(self, message: str) -> str:
+    async def ask(self, message: str, *, patience: float = 1.0) -> str:
         """Send a line with one query in it, which may follow set commands, and wait for the answer.
+
+        Args:
+            message: the line.
+            patience: how many times as long as usual the answer may take.
 
         Raises:
             UnavailableError: the connection broke, or there was no answer in time; it must be closed.
         """
+        within = patience * self._within
         try:
             self._writer.write(f"{message}\n".encode("ascii"))
-            async with asyncio.timeout(self._within):
+            async with asyncio.timeout(within):
                 await self._writer.drain()
                 line = await self._reader.readline()
         except TimeoutError:
             raise UnavailableError(
-                f"switch {self.name} did not answer {message!r} within {self._within:g} s",
+                f"switch {self.name} did not answer {message!r} within {within:g} s",
                 hint="is it busy, or does its firmware not know this command?",
             ) from None
         except (OSError, ValueError) as error:  # a ValueError is a line without an end

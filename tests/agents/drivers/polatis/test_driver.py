@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from ringlight.agents.drivers.polatis import live, metrics
+from ringlight.agents.drivers.polatis import live, metrics, shared
 from ringlight.agents.drivers.polatis.readings import BOOT_MODE_DARK, EGRESS_TAKEN, PORT_DISABLED, PORT_FAILED
 from ringlight.agents.ports import FaultClosed, FaultOpened, LightChanged
 from ringlight.agents.settings import AgentSettings
@@ -304,10 +304,82 @@ async def test_a_switch_that_says_nothing_is_gone_in_time_and_nobody_waits_for_e
         async with asyncio.TaskGroup() as group:
             for driver in drivers.values():
                 group.create_task(_no_answer(driver.switch(0, L)))
-                group.create_task(_no_answer(driver.read()))
+        for driver in drivers.values():
+            await _no_answer(driver.read())
     assert lab.connections()[1] == 17, "it obeyed all the same: nobody may think that nothing happened"
     with pytest.raises(UnavailableError, match="did not answer"):
         await lab.drivers(answer_within=0.1)("n0").open()
+
+
+async def test_a_switch_that_was_there_is_waited_for_and_all_nodes_are_back_at_the_same_moment(lab):
+    drivers = await lab.open_all()
+    address = lab.server.address
+    await lab.server.stop()
+    for driver in drivers.values():
+        await driver.close()
+    loop, opened_at = asyncio.get_running_loop(), []
+
+    async def come_back(driver, pause):
+        await asyncio.sleep(pause)
+        await driver.open()
+        opened_at.append(loop.time())
+
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+        for number, driver in enumerate(drivers.values()):  # each after a pause of its own, as nodes do
+            group.create_task(come_back(driver, AgentSettings().backoff_first * number / 8))
+        while not drivers["n0"]._switch._failures:  # noqa: ASYNC110 - nobody tells of an attempt that failed
+            await asyncio.sleep(0.001)
+        await lab.server.start(address)
+    assert max(opened_at) - min(opened_at) < AgentSettings().backoff_first / 4
+    assert drivers["n0"]._switch.tally.connections == 2
+    assert len({driver._live for driver in drivers.values()}) == 1
+
+
+async def test_a_switch_that_stays_away_is_given_up_before_the_agent_gives_up(lab):
+    assert AgentSettings().open_timeout > shared.REGAIN_SECONDS + shared._BACKOFF_CAP + 0.4
+    driver = lab.drivers(answer_within=0.1)("n0")
+    await driver.open()
+    await lab.server.stop()
+    await driver.close()
+    async with asyncio.timeout(AgentSettings().open_timeout):
+        assert "does not answer" in await _no_answer(driver.open())
+
+
+async def test_nodes_that_read_before_they_select_still_move_together(lab):
+    """As agents do: each reads first, and the first one to be answered must not move alone."""
+    drivers = await lab.open_all()
+
+    async def obey(driver):
+        await driver.read()
+        async with asyncio.TaskGroup() as group:
+            for bundle in (0, 1):
+                group.create_task(driver.switch(bundle, L))
+
+    async with asyncio.TaskGroup() as group:
+        for driver in drivers.values():
+            group.create_task(obey(driver))
+            await asyncio.sleep(0)  # messages of a stream come one a turn
+    assert lab.matrix.moves == 1
+
+
+async def test_a_mistake_of_ours_is_logged_and_leaves_nobody_waiting(lab, monkeypatch, caplog):
+    driver = await lab.open(lab.drivers()("n0"))
+    monkeypatch.setattr(live, "plan_moves", lambda *_args, **_more: 1 / 0)
+    assert "ended" in await _no_answer(driver.switch(0, L))
+    await driver.close()
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_a_slow_switch_is_not_gone(lab):
+    drivers = await lab.open_all(answer_within=0.1)
+    lab.matrix.slower = 0.3
+    outcome = await drivers["n0"].switch(0, L)
+    assert (outcome.path, outcome.seconds > 0.3) == (L, True)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.15):  # an agent has less patience than we
+            await drivers["n2"].switch(0, L)
+    assert (await drivers["n2"].read()).circuits == (L, DARK), "and reads what came of it"
+    assert drivers["n0"]._switch.tally.connections == 1
 
 
 async def test_nodes_that_come_back_at_once_share_an_attempt(lab):
@@ -345,13 +417,24 @@ async def test_a_wish_that_nobody_waits_for_any_more_is_not_carried_out(lab):
     assert 1 not in lab.connections(), "who gave up does not move later"
 
 
+async def test_who_is_told_something_else_meanwhile_hears_so(lab):
+    drivers = await lab.open_all()
+    await _switch_all(drivers, {"n0": (L, L), "n1": (L, L)})
+    waiting = asyncio.create_task(drivers["n0"].switch(0, P1))
+    async with asyncio.timeout(PATIENCE):
+        while lab.connections().get(1):
+            await drivers["n5"].read()
+    assert (await drivers["n0"].switch(0, L)).path is L
+    assert "something else" in await _no_answer(waiting)
+
+
 async def test_waiting_ends_before_the_agent_gives_up(lab):
     drivers = await lab.open_all()
     await _switch_all(drivers, dict.fromkeys(drivers, (L, L)))
     async with asyncio.timeout(AgentSettings().switch_timeout):
         assert (await drivers["n0"].switch(0, P1)).path is DARK
     moves = 2 * MOVE_SECONDS[1]  # one to let go, one to make
-    assert live.PATIENCE + moves + live.RECHECK < AgentSettings().switch_timeout
+    assert live.PATIENCE + live.MOST_GATHER + moves + live.RECHECK < AgentSettings().switch_timeout
 
 
 # -- strangers ---------------------------------------------------------------------------------------------------------
@@ -368,8 +451,7 @@ async def test_a_smaller_switch_than_the_file_says_is_left_alone(lab):
     assert "port 16, 32" in text
 
 
-async def test_another_instrument_is_left_alone(lab, monkeypatch):
-    monkeypatch.setattr("ringlight.emulator.polatis.commands.FIRMWARE", "1")
+async def test_a_switch_without_monitors_cannot_be_asked_for_light(lab):
     lab.instrument.model = "I-OST-16x16-LA1"
     assert "no power monitors" in await _no_answer(lab.drivers(light_above=-20.0)("n0").open())
     await (await lab.open(lab.drivers()("n0"))).read()

@@ -1,5 +1,7 @@
 """Which ports belong to which bundle, and what a path is on the switch."""
 
+from itertools import count
+
 import pytest
 from pydantic import ValidationError
 
@@ -83,13 +85,36 @@ def test_neighbours_that_another_agent_serves_need_not_lead_anywhere(wiring):
     )
 
 
-def test_two_paths_between_the_same_bundles_are_one_on_a_switch():
+def _plugs(ports):
+    return Plugs(tuple(ports), tuple(20 + port for port in ports))
+
+
+def _five(modules, port_map):
+    """Five nodes of two bundles: b0 with one module, b1 with `modules`."""
     text = (
-        "{name: lab, k: 2, gpus: 4, closed: false, bundles: [{edge: 0, modules: 1}, {edge: 2, modules: 1}],"
-        " nodes: [n0, n1, n2], fibres: [[n0/b0.p1, n1/b1.p1], [n0/b0.p2, n2/b1.p2], [n1/b0.p1, n2/b1.p1]]}"
+        "{name: ring, k: 1, gpus: 4, nodes: {count: 5}, "
+        f"bundles: [{{edge: 0, modules: 1}}, {{edge: 2, modules: {modules}}}], ports: {port_map}}}"
     )
     wiring = Wiring(parse_fabric(text, source="test"))
-    assert _problems(wiring, _ports(3)) == []
+    numbers = count(1)
+    plugs = {
+        f"n{i}": [_plugs([next(numbers) for _ in range(spec.modules)]) for spec in wiring.spec.bundles]
+        for i in range(5)
+    }
+    return patch_of(plugs, served=plugs, wiring=wiring, path="ports")
+
+
+def test_a_port_map_in_which_one_bundle_looks_both_ways():
+    patch, problems = _five("1", "{b0.p1: 1, b0.p2: -1}")
+    assert not problems
+    assert patch.peers["n0", 0] == {P1: ("n1", 0), P2: ("n4", 0)}
+    assert patch.outward(("n0", 0), P1) == {1: 23}
+    assert patch.inward(("n0", 0), P2) == {9: 21}
+
+
+def test_two_ends_of_a_hop_have_as_many_modules():
+    _, problems = _five("2", "{b0.p1: 1, b1.p1: -1}")
+    assert "ports.n0: n0/b0.p1 leads to n1/b1, which has another number of modules" in map(str, problems)
 
 
 @pytest.mark.parametrize(
