@@ -20,6 +20,8 @@ from ringlight.agents.drivers.polatis import metrics as polatis_metrics
 from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_problems
 from ringlight.agents.gpu import metrics as gpu_metrics
 from ringlight.agents.gpu.absent import NoGpuHealth
+from ringlight.agents.gpu.command import CommandHealth, command_problems
+from ringlight.agents.gpu.dcgm import DcgmHealth, dcgm_problems
 from ringlight.agents.gpu.nvml import NvmlHealth, nvml_problems
 from ringlight.agents.ports import CircuitDriver, GpuHealth, MetricFamily
 from ringlight.fabric.errors import InvalidError
@@ -75,13 +77,13 @@ class GpuBackend:
 
     Attributes:
         source: of a node.
-        problems: what is wrong with the file as far as this kind goes; nothing can be without the fabric.
+        problems: what is wrong with the file as far as this kind goes, told how many GPUs a node has if that is known.
         families: what it measures.
         needs_fabric: whether it must be told how many GPUs there should be.
     """
 
     source: Callable[[Site, str], GpuHealth]
-    problems: Callable[[AgentFile, Wiring], Collection[Problem]] = lambda _file, _wiring: ()
+    problems: Callable[[AgentFile, int | None], Collection[Problem]] = lambda _file, _gpus: ()
     families: tuple[MetricFamily, ...] = ()
     needs_fabric: bool = False
 
@@ -108,6 +110,10 @@ def _nvml(site: Site, node: str) -> GpuHealth:
     return NvmlHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen)
 
 
+def _dcgm(site: Site, node: str) -> GpuHealth:
+    return DcgmHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen)
+
+
 CIRCUITS: dict[str, CircuitBackend] = {
     "emulator": CircuitBackend(_emulated, needs_fabric=False),
     "cmis": CircuitBackend(
@@ -124,9 +130,20 @@ GPUS: dict[str, GpuBackend] = {
     "emulator": GpuBackend(_emulated_gpus),
     "nvml": GpuBackend(
         _nvml,
-        lambda file, wiring: nvml_problems(file.gpus_of("nvml"), wiring.spec.gpus),
+        lambda file, gpus: nvml_problems(file.gpus_of("nvml"), gpus or 0),
         gpu_metrics.FAMILIES,
         needs_fabric=True,
+    ),
+    "dcgm": GpuBackend(
+        _dcgm,
+        lambda file, gpus: dcgm_problems(file.gpus_of("dcgm"), gpus or 0),
+        gpu_metrics.FAMILIES,
+        needs_fabric=True,
+    ),
+    "command": GpuBackend(
+        lambda site, node: CommandHealth(site.file.nodes[node].gpus.chosen),
+        lambda file, _gpus: command_problems(file.gpus_of("command"), file.settings.open_timeout),
+        gpu_metrics.FAMILIES,
     ),
     "none": GpuBackend(lambda _site, _node: NoGpuHealth()),
 }
@@ -135,7 +152,7 @@ GPUS: dict[str, GpuBackend] = {
 def problems_of(file: AgentFile, wiring: Wiring | None) -> list[Problem]:
     """What is wrong with a file, seen together with its fabric."""
     if wiring is None:
-        return list(_without_fabric(file))
+        return [*_without_fabric(file), *_of_gpus(file, None)]
     problems = [
         Problem(f"nodes.{name}", f"the fabric {wiring.spec.name!r} has no such node")
         for name in file.nodes
@@ -145,9 +162,13 @@ def problems_of(file: AgentFile, wiring: Wiring | None) -> list[Problem]:
         return problems
     for kind in sorted({node.circuits.kind for node in file.nodes.values()}):
         problems += CIRCUITS[kind].problems(file, wiring)
+    return [*problems, *_of_gpus(file, wiring.spec.gpus)]
+
+
+def _of_gpus(file: AgentFile, gpus: int | None) -> Iterator[Problem]:
     for kind in sorted({node.gpus.kind for node in file.nodes.values()}):
-        problems += GPUS[kind].problems(file, wiring)
-    return problems
+        if gpus is not None or not GPUS[kind].needs_fabric:
+            yield from GPUS[kind].problems(file, gpus)
 
 
 def _without_fabric(file: AgentFile) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from ringlight.agents.drivers.cmis.file import CmisNode
 from ringlight.agents.drivers.polatis.file import PolatisNode, PolatisSwitch
-from ringlight.agents.gpu.file import NoGpus, NvmlGpus
+from ringlight.agents.gpu.file import CommandGpus, DcgmGpus, NoGpus, NvmlGpus
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import AGENT_ID, AGENT_ID_FORM
 from ringlight.fabric.errors import InvalidError
@@ -76,6 +76,8 @@ class Gpus(_OneOf):
 
     emulator: EmulatorSocket | None = None
     nvml: NvmlGpus | None = None
+    dcgm: DcgmGpus | None = None
+    command: CommandGpus | None = None
     nothing: NoGpus | None = Field(default=None, alias="none")
 
 

@@ -1,5 +1,6 @@
 """Agents' files: what passes, and that every mistake is told with its place and its cure."""
 
+import json
 from pathlib import Path
 from random import Random
 
@@ -153,3 +154,17 @@ def test_every_setting_has_a_unit_and_a_reason():
 
 def test_a_path_is_kept_as_it_is_written(load):
     assert load(state="here").file.state == Path("here")
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-1", "true", "'1'"])
+def test_seconds_are_a_number_of_them(load, value):
+    nodes = f"nodes: {{n0: {json.dumps(EMULATED)}}}"
+    text = f"id: a1\ncontroller: c:1\nstate: /s\n{nodes}\nsettings: {{read_timeout: {value}}}\n"
+    (told,) = problems(load, text)
+    assert told.startswith("settings.read_timeout: ")
+
+
+def test_numbers_of_gpu_sources_are_numbers(load):
+    for gpus in ({"nvml": {"every": float("nan")}}, {"command": {"run": ["x"], "every": float("inf")}}):
+        (told,) = problems(load, nodes={"n0": EMULATED | {"gpus": gpus}})
+        assert ".every: " in told
