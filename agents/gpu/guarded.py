@@ -22,6 +22,10 @@ _T = TypeVar("_T")
 _Job = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
 
+class HangingError(UnavailableError):
+    """A call did not return in time. It goes on, so whatever it works with must be left alone."""
+
+
 class Hanging:
     """The threads of a process that were given up.
 
@@ -63,7 +67,8 @@ class Worker:
         """What a function returns, or raises. Calls of this must not overlap.
 
         Raises:
-            UnavailableError: it did not return within so many seconds, or too many calls hang already.
+            HangingError: it did not return within so many seconds.
+            UnavailableError: too many calls hang already.
         """
         try:
             async with asyncio.timeout(within):
@@ -76,7 +81,7 @@ class Worker:
         except TimeoutError:
             self._give_up()
             hint = "look into the kernel's log for trouble with the driver"
-            raise UnavailableError(f"{self._name} did not return within {within:g} s", hint=hint) from None
+            raise HangingError(f"{self._name} did not return within {within:g} s", hint=hint) from None
         return result
 
     def _start(self) -> None:

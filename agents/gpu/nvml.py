@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from ringlight.agents.gpu.file import NvmlGpus
-from ringlight.agents.gpu.guarded import Hanging, Worker
+from ringlight.agents.gpu.guarded import Hanging, HangingError, Worker
 from ringlight.agents.gpu.ledger import Ledger, differences
 from ringlight.agents.gpu.metrics import HANGING, XIDS, GpuMeasured, measured
 from ringlight.agents.gpu.nvml_calls import Looked, NvmlCalls
@@ -159,7 +159,11 @@ class NvmlHealth:
             self._worker.retire()
 
     async def _call(self, function: Callable[[], _T]) -> _T:
-        return await self._worker.call(function, self._file.answer_within)
+        try:
+            return await self._worker.call(function, self._file.answer_within)
+        except HangingError:
+            self._calls = None  # never to be stopped: another thread is still inside it
+            raise
 
     def _take(self, looked: Looked) -> None:
         self._ledger.look(looked.readings, asyncio.get_running_loop().time(), missing=looked.missing)

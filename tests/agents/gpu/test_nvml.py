@@ -249,6 +249,15 @@ async def test_a_library_that_hangs_ends_the_feed_and_is_left_alone(make_nvml, w
     assert closed(following.events) == opened(following.events).keys() == set()
     assert hanging.count == 1
     assert [one.value for one in source.measurements() if one.family == "ringlight_gpu_hanging_calls"] == [1]
+    await source.close()  # touches nothing that the hanging thread is in
+    assert (hanging.count, nvml.started) == (1, 1)
+    with pytest.raises(UnavailableError, match="did not return within"):
+        await source.open()
+    await source.close()
+    assert hanging.count == 2
+    nvml.may_return.set()
+    await source.open()
+    assert await source.read() == ()
 
 
 async def test_stopping_does_not_wait_for_events(make_nvml, watch, follow):
