@@ -13,6 +13,8 @@ from pathlib import Path as FilePath
 from random import Random
 
 from ringlight.agents.configuration import AgentFile
+from ringlight.agents.drivers.cmis import metrics as cmis_metrics
+from ringlight.agents.drivers.cmis.backend import cmis_drivers, cmis_problems
 from ringlight.agents.drivers.emulator import emulator_hardware
 from ringlight.agents.drivers.polatis import metrics as polatis_metrics
 from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_problems
@@ -80,6 +82,10 @@ class GpuBackend:
     needs_fabric: bool = False
 
 
+def _cmis(site: Site) -> Callable[[str], CircuitDriver]:
+    return cmis_drivers(site.file.circuits_of("cmis"), site.require_wiring(), site.rng)
+
+
 def _polatis(site: Site) -> Callable[[str], CircuitDriver]:
     file = site.file
     return polatis_drivers(file.switches, file.circuits_of("polatis"), site.require_wiring(), site.rng)
@@ -96,6 +102,11 @@ def _emulated_gpus(site: Site, node: str) -> GpuHealth:
 
 CIRCUITS: dict[str, CircuitBackend] = {
     "emulator": CircuitBackend(_emulated, needs_fabric=False),
+    "cmis": CircuitBackend(
+        _cmis,
+        lambda file, wiring: cmis_problems(file.circuits_of("cmis"), wiring),
+        cmis_metrics.FAMILIES,
+    ),
     "polatis": CircuitBackend(
         _polatis,
         lambda file, wiring: polatis_problems(file.switches, file.circuits_of("polatis"), wiring),

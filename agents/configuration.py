@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from ringlight.agents.drivers.cmis.file import CmisNode
 from ringlight.agents.drivers.polatis.file import PolatisNode, PolatisSwitch
 from ringlight.agents.gpu.file import NoGpus
 from ringlight.agents.settings import AgentSettings
@@ -66,6 +67,7 @@ class Circuits(_OneOf):
     """What a node's bundles are driven with."""
 
     emulator: EmulatorSocket | None = None
+    cmis: CmisNode | None = None
     polatis: PolatisNode | None = None
 
 
