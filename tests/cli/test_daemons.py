@@ -12,6 +12,7 @@ import pytest
 
 from ringlight.cli.daemons import announce
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.emulator.fidelity import Fidelity
 
 Run = Callable[..., Any]
 
