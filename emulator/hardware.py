@@ -97,7 +97,7 @@ class HardwareServer:
             ConflictError: somebody answers on this socket already.
             InvalidError: there can be no socket at this path.
         """
-        await _refuse_live_socket(path)
+        await refuse_live_socket(path)
         try:
             self._server = await asyncio.start_unix_server(self._accept, path, backlog=BACKLOG)
         except (OSError, ValueError) as error:
@@ -239,7 +239,7 @@ class HardwareServer:
         operation.add_done_callback(node.operations.discard)
 
 
-async def _refuse_live_socket(path: FilePath) -> None:
+async def refuse_live_socket(path: FilePath) -> None:
     """Listening replaces a socket file silently; make sure that it is a left-over and not somebody's."""
     try:
         _, writer = await asyncio.open_unix_connection(path)
