@@ -88,6 +88,10 @@ class GpuBackend:
     needs_fabric: bool = False
 
 
+def _cmis(site: Site) -> Callable[[str], CircuitDriver]:
+    return cmis_drivers(site.file.circuits_of("cmis"), site.require_wiring(), site.rng)
+
+
 def _polatis(site: Site) -> Callable[[str], CircuitDriver]:
     file = site.file
     return polatis_drivers(file.switches, file.circuits_of("polatis"), site.require_wiring(), site.rng)
@@ -117,7 +121,9 @@ def _dcgm(site: Site, node: str) -> GpuHealth:
 CIRCUITS: dict[str, CircuitBackend] = {
     "emulator": CircuitBackend(_emulated, needs_fabric=False),
     "cmis": CircuitBackend(
-        _cmis, lambda file, wiring: cmis_problems(file.circuits_of("cmis"), wiring), cmis_metrics.FAMILIES
+        _cmis,
+        lambda file, wiring: cmis_problems(file.circuits_of("cmis"), wiring),
+        cmis_metrics.FAMILIES,
     ),
     "polatis": CircuitBackend(
         _polatis,

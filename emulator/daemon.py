@@ -28,12 +28,12 @@ async def run_emulator(
     controller: str | None,
     listen: str,
     socket: Path | None,
-    fidelity: Fidelity,
-    module_socket: Path | None,
     nodes_per_agent: int,
     state_dir: Path | None,
     seed: int,
     ready: Callable[[str], None],
+    fidelity: Fidelity = Fidelity.FAST,
+    module_socket: Path | None = None,
 ) -> None:
     """Run an emulated fabric until cancelled; cancellation is the orderly way to stop it.
 
@@ -42,12 +42,12 @@ async def run_emulator(
         controller: ``HOST:PORT`` that the hosted agents dial; None hosts none.
         listen: ``HOST:PORT`` of the control service.
         socket: path of the hardware socket; None puts it into a directory that is removed at the end.
-        fidelity: whether bundles are objects or made of modules with registers.
-        module_socket: path of the socket of module buses, with registers; None as for `socket`.
         nodes_per_agent: nodes one hosted agent serves; 0 hosts no agents.
         state_dir: where hosted agents keep their state; None forgets it at the end.
         seed: of switching times and jitter.
         ready: called with one line that names control address and socket, before agents start.
+        fidelity: whether bundles are objects or made of modules with registers.
+        module_socket: path of the socket of module buses, with registers; None as for `socket`.
 
     Raises:
         RinglightError: an address or the socket cannot be used.

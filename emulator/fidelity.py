@@ -22,7 +22,7 @@ from ringlight.emulator.hardware import HardwareServer
 from ringlight.emulator.i2c_server import I2cServer
 from ringlight.emulator.module.module import Module
 from ringlight.emulator.module.profile import ModuleIdentity, ModuleProfile
-from ringlight.emulator.plant import Plant, PlantEvent, PowerChanged
+from ringlight.emulator.plant import Plant, PlantEvent
 from ringlight.emulator.register_plant import RegisterPlant
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.wiring import Wiring
@@ -99,20 +99,14 @@ async def _serve_registers(wiring: Wiring, sockets: Sockets, boot: str, seed: in
     plant = RegisterPlant(wiring, boot, _factory(seed), clock)
     server = HardwareServer(plant, Random(seed))  # noqa: S311 - switches nothing here
     buses = I2cServer(plant, clock)
-
-    def publish(events: Iterable[PlantEvent]) -> None:
-        told = list(events)
-        server.publish(told)
-        for event in told:
-            if isinstance(event, PowerChanged):
-                buses.power_changed(event.position)
-
+    plant.moved = buses.moved
+    buses.moved(plant.keys())
     await server.start(sockets.hardware)
     try:
         await buses.start(sockets.modules)
         try:
             addresses = f"socket={sockets.hardware} modules={sockets.modules}"
-            yield EmulatedHardware(plant, publish, _hosted(wiring, sockets, seed), addresses)
+            yield EmulatedHardware(plant, server.publish, _hosted(wiring, sockets, seed), addresses)
         finally:
             await buses.stop()
     finally:

@@ -1,86 +1,74 @@
-"""The module buses of an emulated fabric over one Unix socket, as docs/i2c-socket.md has it.
+"""The socket on which drivers find emulated modules on I2C buses (docs/i2c-socket.md).
 
-The shell around modules: it gives them the time, carries transfers to them, and tells whoever has a bus open when a
-line changes. A transfer is carried out the moment it arrives, whole; so the transfers of a bus happen one after
-another.
+The shell around modules that know no time and no connection. Its promises:
 
-Nothing looks at modules that are quiet. One task sleeps until the first of all modules has something to do by itself,
-so thousands of them cost nothing while nobody speaks to them. A node that loses power hangs up; so does the server on a
-client that says what makes no sense, or does not read what it is told.
+- Transfers of one bus happen one after another, in the order in which they came; none is done by halves.
+- A module's lines are told to every connection of its bus before the reply to what changed them.
+- Modules move on by themselves when it is time, whether or not anybody talks to them. One timer serves all of them:
+  a module that rests costs nothing.
+- A bus without power has no connections. A peer that does not read is disconnected, not buffered.
 """
 
 import asyncio
-import contextlib
-import heapq
 import logging
-import struct
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path as FilePath
 from typing import Protocol
 
+from ringlight.emulator import i2c_wire as wire
+from ringlight.emulator.agenda import Agenda
+from ringlight.emulator.i2c_wire import Operation, Request, Status
 from ringlight.emulator.module.module import Module, Nack
+from ringlight.emulator.register_plant import ModuleKey
 from ringlight.emulator.sockets import listen_on
-from ringlight.emulator.tasks import TaskRegistry
-from ringlight.fabric.errors import NotFoundError
+from ringlight.fabric.errors import InvalidError, NotFoundError, RinglightError, UnavailableError
 from ringlight.fabric.wiring import Wiring
 
 log = logging.getLogger(__name__)
 
-HELLO_TIMEOUT = 10.0  # seconds a new connection may take to say which bus it wants
-SEND_LIMIT = 1 << 20  # bytes waiting for a client that does not read, until it is hung up on
-_LONGEST_HELLO = 256  # bytes
+OPENING_SECONDS = 10.0  # that a new connection may take to say which bus it wants
+SEND_LIMIT = 1 << 20  # bytes waiting for a peer that does not read, until it is disconnected
 _ADDRESS = 0x50
-_MOST_WRITTEN, _MOST_READ = 257, 256  # bytes of one transfer: an address and all there is
-_REQUEST = struct.Struct(">IBBBHH")
-_REPLY = struct.Struct(">BIBH")
-_TRANSFER, _SET_LINES, _GET_LINES = 1, 2, 3
-_REPLIED, _LINES_CHANGED = 0, 1
-_ACKNOWLEDGED, _NO_ANSWER, _REFUSED, _NONSENSE = 0, 1, 2, 3
-
-ModuleKey = tuple[int, int]  # (position of the node, select line on its bus)
+_HIGHEST_ADDRESS = 0x7F
+_RESET, _LOW_POWER = 0x01, 0x02
 
 
-class Buses(Protocol):
-    """The modules that hang on the buses, and the light between them.
+class Backplane(Protocol):
+    """Whoever has the modules."""
 
-    Attributes:
-        moved: to be called with the modules whose lines may have changed because of what others did.
-    """
-
-    wiring: Wiring
-    moved: Callable[[Iterable[ModuleKey]], None]
+    @property
+    def wiring(self) -> Wiring:
+        """Which nodes there are: each has a bus of its name."""
 
     def modules(self, position: int) -> Sequence[Module]:
         """The modules of a node by select line; none without power."""
 
     def follow(self, position: int, select: int) -> None:
-        """A module was spoken to, or did something by itself: let its light go where it goes."""
+        """A module may have changed: let its light arrive, and say which modules moved."""
 
 
 class I2cServer:
-    """Serves the buses of a fabric.
+    """Serves modules on a Unix socket.
 
     Args:
-        buses: what hangs on them.
-        clock: seconds, only grows.
+        backplane: the modules. Whoever else changes some of them must say so with `moved`.
+        clock: seconds, only grows; the time of all modules.
     """
 
-    def __init__(self, buses: Buses, clock: Callable[[], float]) -> None:
-        self._buses = buses
+    def __init__(self, backplane: Backplane, clock: Callable[[], float]) -> None:
+        self._backplane = backplane
         self._clock = clock
-        self._tasks = TaskRegistry()
+        self._connections: dict[int, list[_Connection]] = {}
+        self._lines: dict[ModuleKey, int] = {}
+        self._agenda: Agenda[ModuleKey] = Agenda()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timed_for: float | None = None
+        self._opening: set[_Connection] = set()
         self._server: asyncio.Server | None = None
         self._path: FilePath | None = None
-        self._connections: dict[int, list[_Connection]] = {}
-        self._unknown: set[_Connection] = set()
-        self._lines: dict[ModuleKey, int] = {}
-        self._due: list[tuple[float, ModuleKey]] = []  # a heap; may hold what was put off or is past
-        self._planned: dict[ModuleKey, float] = {}  # what of it counts
-        self._sooner = asyncio.Event()
-        buses.moved = self._tell_lines
 
     async def start(self, path: FilePath) -> None:
-        """Listen.
+        """Listen. Modules that should move on by themselves must have been `moved` once.
 
         Raises:
             ConflictError: somebody answers on this socket already.
@@ -88,246 +76,218 @@ class I2cServer:
         """
         self._server = await listen_on(path, lambda: _Connection(self))
         self._path = path
-        for position in range(self._buses.wiring.size):
-            self.power_changed(position)
-        self._tasks.start(self._keep_time(), name="module time")
+        self._arm()
 
     async def stop(self) -> None:
-        """Stop listening, hang up on everybody, remove the socket."""
-        if self._server is not None:
-            self._server.close()
-        for connection in [*self._unknown, *(one for each in self._connections.values() for one in each)]:
-            connection.hang_up()
-        await self._tasks.close()
-        if self._server is not None:
-            await self._server.wait_closed()
+        """Stop listening, drop every connection, remove the socket. Modules stand still from now on."""
+        server, self._server = self._server, None
+        if self._timer is not None:
+            self._timer.cancel()
+        if server is None:
+            return
+        server.close()
+        for connection in [*self._opening, *(each for bus in self._connections.values() for each in bus)]:
+            connection.drop()
+        await server.wait_closed()
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
-    def power_changed(self, position: int) -> None:
-        """A node lost its power, or has it again."""
-        for connection in self._connections.pop(position, []):
-            connection.hang_up()
-        for select in range(len(self._buses.modules(position))):
-            self._attend((position, select))
+    def moved(self, keys: Iterable[ModuleKey]) -> None:
+        """These modules may have other lines than before, and other plans, or have come or gone with their node."""
+        for key in keys:
+            position, select = key
+            modules = self._backplane.modules(position)
+            if select >= len(modules):
+                self._gone(key)
+                continue
+            module = modules[select]
+            self._agenda.appoint(key, module.next_event())
+            state = _lines_of(module)
+            if self._lines.get(key) != state:
+                self._lines[key] = state
+                for connection in self._connections.get(position, ()):
+                    connection.send(wire.lines_changed(select, state))
+        self._arm()
 
-    # -- modules -------------------------------------------------------------------------------------------------------
+    def _gone(self, key: ModuleKey) -> None:
+        self._agenda.appoint(key, None)
+        self._lines.pop(key, None)
+        for connection in self._connections.pop(key[0], ()):
+            connection.drop()
 
-    def _attend(self, key: ModuleKey) -> None:
-        """Somebody spoke to a module, or its time came: pass its light on, its lines, and know when it is due next."""
-        self._buses.follow(*key)
-        self._tell_lines([key])
-        module = self._module(key)
-        due = None if module is None else module.next_event()
-        if due is not None and self._planned.get(key) != due:
-            if not self._due or due < self._due[0][0]:
-                self._sooner.set()
-            self._planned[key] = due
-            heapq.heappush(self._due, (due, key))
+    # -- time ----------------------------------------------------------------------------------------------------------
 
-    async def _keep_time(self) -> None:
-        while True:
-            self._sooner.clear()
-            pause = None if not self._due else max(0.0, self._due[0][0] - self._clock())
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._sooner.wait()
-            self._let_happen()
+    def _arm(self) -> None:
+        """Have the timer go off when the next module has something to do."""
+        when = self._agenda.next()
+        if self._server is None or when == self._timed_for:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timed_for = when
+        self._timer = None
+        if when is not None:
+            delay = max(0.0, when - self._clock())
+            self._timer = asyncio.get_running_loop().call_later(delay, self._pass_time)
 
-    def _let_happen(self) -> None:
-        """Whatever is due by now. A module may be listed more than once; it only ever does what is due."""
+    def _pass_time(self) -> None:
+        self._timed_for = None
         now = self._clock()
-        while self._due and self._due[0][0] <= now:
-            due, key = heapq.heappop(self._due)
-            if self._planned.get(key) == due:
-                del self._planned[key]
-            module = self._module(key)
-            if module is not None:
-                module.advance(now)
-                self._attend(key)
-
-    def _module(self, key: ModuleKey) -> Module | None:
-        modules = self._buses.modules(key[0])
-        return modules[key[1]] if key[1] < len(modules) else None
+        for position, select in self._agenda.due(now):
+            self._backplane.modules(position)[select].advance(now)
+            self._backplane.follow(position, select)
+        self._arm()
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
-    def _tell_lines(self, keys: Iterable[ModuleKey]) -> None:
-        for key in keys:
-            module = self._module(key)
-            lines = 0 if module is None else int(module.interrupt) | int(module.present) << 1
-            if self._lines.get(key) != lines:
-                self._lines[key] = lines
-                for connection in self._connections.get(key[0], ()):
-                    connection.tell_lines(key[1], lines)
+    def enter(self, connection: "_Connection") -> None:
+        """A peer connected, and has not said yet what it wants."""
+        self._opening.add(connection)
 
-    def connected(self, connection: "_Connection") -> None:
-        """Somebody connected, and has to say what he wants."""
-        self._unknown.add(connection)
-
-    def disconnected(self, connection: "_Connection") -> None:
-        """Somebody hung up, or was hung up on."""
-        self._unknown.discard(connection)
-        of_bus = self._connections.get(connection.position, [])
-        if connection in of_bus:
-            of_bus.remove(connection)
-
-    def opened(self, connection: "_Connection", name: str) -> int:
-        """Somebody wants a bus; how many select lines it has.
-
-        Raises:
-            NotFoundError: there is no such bus, or its node has no power.
-        """
-        position = self._buses.wiring.position(name)
-        modules = self._buses.modules(position)
-        if not modules:
-            raise NotFoundError(f"node {name} has no power")
-        self._unknown.discard(connection)
-        connection.position = position
-        self._connections.setdefault(position, []).append(connection)
-        return len(modules)
-
-    def lines(self, position: int, select: int) -> int:
-        """The lines that a module drives, as the protocol has them."""
-        return self._lines.get((position, select), 0)
-
-    def answer(self, position: int, request: "_Request") -> tuple[int, bytes]:
-        """Carry a request out; status and data of the reply."""
-        key = (position, request.select)
-        module = self._module(key)
-        if module is None:
-            return _NONSENSE, f"there is no select line {request.select}".encode()
-        if request.op == _GET_LINES:
-            return _ACKNOWLEDGED, bytes((self.lines(*key),))
-        if request.op == _SET_LINES and len(request.data) == 1:
-            module.set_lines(reset=bool(request.data[0] & 1), low_power=bool(request.data[0] & 2), now=self._clock())
-            self._attend(key)
-            return _ACKNOWLEDGED, b""
-        if request.op != _TRANSFER or len(request.data) > _MOST_WRITTEN or request.wanted > _MOST_READ:
-            return _NONSENSE, b"there is no such request"
-        if request.address != _ADDRESS:
-            return _NO_ANSWER, b""
+    def open(self, connection: "_Connection", line: bytes) -> int | None:
+        """Attach a peer to the bus that its first line names; its position, or None when it was refused."""
+        self._opening.discard(connection)
         try:
-            return _ACKNOWLEDGED, self._transfer(module, request)
+            bus = wire.opened_bus(line)
+            position = self._backplane.wiring.position(bus)
+            modules = self._backplane.modules(position)
+            if not modules:
+                raise UnavailableError(f"the node {bus} has no power")
+        except RinglightError as error:
+            connection.send(f"ERR {error}\n".replace("\n", " ").rstrip().encode() + b"\n")
+            return None
+        connection.send(f"OK {len(modules)}\n".encode())
+        for select, module in enumerate(modules):
+            connection.send(wire.lines_changed(select, _lines_of(module)))
+        self._connections.setdefault(position, []).append(connection)
+        return position
+
+    def leave(self, connection: "_Connection", position: int | None) -> None:
+        """A peer is gone."""
+        self._opening.discard(connection)
+        peers = self._connections.get(-1 if position is None else position, [])
+        if connection in peers:
+            peers.remove(connection)
+
+    def answer(self, request: Request, position: int) -> bytes:
+        """Do what a request says, let everything follow that comes of it, and give the reply."""
+        try:
+            return wire.reply(request.id, Status.ACKNOWLEDGED, self._carry_out(request, position))
         except Nack as nack:
-            return (_NO_ANSWER if nack.of_address else _REFUSED), b""
+            return wire.reply(request.id, Status.NO_ANSWER if nack.of_address else Status.REFUSED)
+        except (InvalidError, NotFoundError) as error:
+            return wire.reply(request.id, Status.NONSENSE, str(error).encode())
+
+    def _carry_out(self, request: Request, position: int) -> bytes:
+        modules = self._backplane.modules(position)
+        if request.select >= len(modules):
+            raise NotFoundError(f"this bus has no select line {request.select}")
+        module = modules[request.select]
+        try:
+            match request.operation:
+                case Operation.TRANSFER:
+                    return _transfer(request, module, self._clock())
+                case Operation.SET_LINES:
+                    _set_lines(request, module, self._clock())
+                    return b""
+                case Operation.GET_LINES:
+                    module.advance(self._clock())
+                    return bytes((_lines_of(module),))
+                case _:
+                    raise InvalidError(f"there is no operation {request.operation}")
         finally:
-            self._attend(key)
-
-    def _transfer(self, module: Module, request: "_Request") -> bytes:
-        now = self._clock()
-        if request.data:
-            module.write(request.data, now)
-        return module.read(request.wanted, now) if request.wanted or not request.data else b""
-
-
-class _Request:
-    """One request as it came."""
-
-    __slots__ = ("address", "data", "op", "select", "wanted")
-
-    def __init__(self, op: int, select: int, address: int, wanted: int, data: bytes) -> None:
-        self.op = op
-        self.select = select
-        self.address = address
-        self.wanted = wanted
-        self.data = data
+            self._backplane.follow(position, request.select)
 
 
 class _Connection(asyncio.Protocol):
-    """One client: its bus, and what it sent so far.
-
-    Attributes:
-        position: of the node whose bus it has open; -1 before it said.
-    """
+    """One peer: its first line, and then its requests."""
 
     def __init__(self, server: I2cServer) -> None:
-        self.position = -1
         self._server = server
-        self._transport: asyncio.WriteTransport | None = None
-        self._received = bytearray()
-        self._deadline: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport | None = None
+        self._patience: asyncio.TimerHandle | None = None
+        self._line = bytearray()
+        self._position: int | None = None
+        self._requests = wire.Requests()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for the first line, for a while."""
-        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101 - what a stream socket gives
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - asyncio's own promise for a stream
         self._transport = transport
-        self._deadline = asyncio.get_running_loop().call_later(HELLO_TIMEOUT, self.hang_up)
-        self._server.connected(self)
+        self._patience = asyncio.get_running_loop().call_later(OPENING_SECONDS, self.drop)
+        self._server.enter(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take in bytes, and do what is asked for as soon as it is there."""
-        self._received += data
-        if self.position < 0 and not self._open():
+        if self._position is None:
+            data = self._open(data)
+        if self._position is None:
             return
-        while (request := self._next()) is not None and self._transport is not None:
-            number, body = request
-            status, answer = self._server.answer(self.position, body)
-            self._send(_REPLY.pack(_REPLIED, number, status, len(answer)) + answer)
+        for request in self._requests.feed(data):
+            if self._is_closing():
+                return  # its node lost power, or it does not read
+            self.send(self._server.answer(request, self._position))
 
-    def connection_lost(self, _error: Exception | None) -> None:
-        """Gone."""
-        self._transport = None
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._server.disconnected(self)
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc  # a peer may end as it likes
+        self._stop_waiting()
+        self._server.leave(self, self._position)
 
-    def tell_lines(self, select: int, lines: int) -> None:
-        """A line of a module changed."""
-        self._send(bytes((_LINES_CHANGED, select, lines)))
-
-    def hang_up(self) -> None:
-        """Cut it off; what was not sent yet is lost."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def _open(self) -> bool:
-        line, separator, rest = self._received.partition(b"\n")
-        if not separator:
-            if len(line) > _LONGEST_HELLO:
-                self._refuse("a bus is opened by one line")
-            return False
-        language, _, name = bytes(line).decode(errors="replace").partition(" ")
-        if language != "RLI2C1":
-            self._refuse("RLI2C1 is spoken here")
-            return False
-        try:
-            selects = self._server.opened(self, name)
-        except NotFoundError as error:
-            self._refuse(str(error))
-            return False
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._received = rest
-        self._send(f"OK {selects}\n".encode())
-        for select in range(selects):
-            self.tell_lines(select, self._server.lines(self.position, select))
-        return True
-
-    def _refuse(self, why: str) -> None:
-        log.warning("a connection to a module bus is refused: %s", why)
-        self._received.clear()
-        self._send(f"ERR {why}\n".encode())
-        if self._transport is not None:
-            self._transport.close()
-
-    def _next(self) -> tuple[int, _Request] | None:
-        """The next request that is there whole, and its number."""
-        if len(self._received) < _REQUEST.size:
-            return None
-        number, op, select, address, written, wanted = _REQUEST.unpack_from(self._received)
-        end = _REQUEST.size + written
-        if len(self._received) < end:
-            return None
-        data = bytes(self._received[_REQUEST.size : end])
-        del self._received[:end]
-        return number, _Request(op, select, address, wanted, data)
-
-    def _send(self, data: bytes) -> None:
+    def send(self, data: bytes) -> None:
+        """Queue bytes. A peer with too much unread is cut off."""
         if self._transport is None or self._transport.is_closing():
             return
         if self._transport.get_write_buffer_size() > SEND_LIMIT:
-            log.warning("a client of a module bus does not read what it is sent; it is hung up on")
+            log.warning("a connection to a module bus does not read what it is sent; it is closed")
             self._transport.abort()
             return
         self._transport.write(data)
+
+    def drop(self) -> None:
+        """Cut the connection off; what was not sent yet is lost."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _open(self, data: bytes) -> bytes:
+        """Take the first line; what comes after it."""
+        self._line += data
+        line, end, rest = bytes(self._line).partition(b"\n")
+        if not end and len(line) <= wire.LONGEST_OPENING:
+            return b""
+        self._stop_waiting()
+        if self._is_closing():
+            return b""
+        self._position = self._server.open(self, line[: wire.LONGEST_OPENING])
+        self._line.clear()
+        if self._position is None and self._transport is not None:
+            self._transport.close()
+        return rest
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+
+    def _is_closing(self) -> bool:
+        return self._transport is None or self._transport.is_closing()
+
+
+def _lines_of(module: Module) -> int:
+    return wire.lines(interrupt=module.interrupt, present=module.present)
+
+
+def _transfer(request: Request, module: Module, now: float) -> bytes:
+    """Write, then read. One that does neither asks whether anybody answers."""
+    if request.address > _HIGHEST_ADDRESS:
+        raise InvalidError(f"an address has 7 bits; {request.address:#04x} has more")
+    if request.address != _ADDRESS:
+        raise Nack(of_address=True)
+    if request.data:
+        module.write(request.data, now)
+    if request.length or not request.data:
+        return module.read(request.length, now)
+    return b""
+
+
+def _set_lines(request: Request, module: Module, now: float) -> None:
+    if len(request.data) != 1 or request.data[0] & ~(_RESET | _LOW_POWER):
+        raise InvalidError("lines are set with one byte: bit 0 ResetL, bit 1 LPMode")
+    state = request.data[0]
+    module.set_lines(reset=bool(state & _RESET), low_power=bool(state & _LOW_POWER), now=now)

@@ -12,6 +12,7 @@ import pytest
 
 from ringlight.cli.daemons import announce
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.emulator.fidelity import Fidelity
 
 Run = Callable[..., Any]
 
@@ -20,6 +21,7 @@ import asyncio, logging, sys
 from ringlight.cli import daemons
 from ringlight.cli.main import ringlight, main
 from ringlight.cli.lazy import LazyCommand
+from ringlight.emulator.fidelity import Fidelity
 from ringlight.fabric.errors import UnavailableError
 import click
 
@@ -279,11 +281,14 @@ def test_emulator_run_with_defaults(ringlight: Run, started: dict[str, Any]) -> 
         "nodes_per_agent": 1,
         "state_dir": None,
         "seed": 0,
+        "fidelity": Fidelity.FAST,
+        "module_socket": None,
     }
 
 
 def test_emulator_run_with_everything(ringlight: Run, started: dict[str, Any]) -> None:
     options = "--fabric f --no-agents --listen h:2 --socket e.sock --nodes-per-agent 8 --state s --seed 7"
+    options += " --modules registers --module-socket m.sock"
     assert ringlight("emulator", "run", *options.split()).code == ExitCode.FINE
     assert started == PLAIN | {
         "daemon": "emulator",
@@ -294,6 +299,8 @@ def test_emulator_run_with_everything(ringlight: Run, started: dict[str, Any]) -
         "nodes_per_agent": 8,
         "state_dir": Path("s"),
         "seed": 7,
+        "fidelity": Fidelity.REGISTERS,
+        "module_socket": Path("m.sock"),
     }
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
+from ringlight.agents.drivers.event_stream import EventStream
 from ringlight.agents.drivers.polatis import metrics
-from ringlight.agents.drivers.polatis.event_stream import EventStream
 from ringlight.agents.drivers.polatis.live import LiveSwitch
 from ringlight.agents.drivers.polatis.readings import powers_of
 from ringlight.agents.drivers.polatis.shared import SharedSwitch

@@ -13,8 +13,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ringlight.agents.drivers.event_stream import EventStream
 from ringlight.agents.drivers.polatis.dialogue import boot_mode, look, move
-from ringlight.agents.drivers.polatis.event_stream import EventStream
 from ringlight.agents.drivers.polatis.messages import PortState
 from ringlight.agents.drivers.polatis.patch import Patch, Place, place_name
 from ringlight.agents.drivers.polatis.readings import Reading, changes, readout_of

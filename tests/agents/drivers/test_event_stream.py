@@ -1,6 +1,6 @@
 """Events of a node: in order, and never with a gap."""
 
-from ringlight.agents.drivers.polatis.event_stream import EventStream
+from ringlight.agents.drivers.event_stream import EventStream
 from ringlight.agents.ports import FaultClosed
 from ringlight.fabric.errors import UnavailableError
 
