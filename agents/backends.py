@@ -19,9 +19,9 @@ from ringlight.agents.drivers.emulator import emulator_hardware
 from ringlight.agents.drivers.polatis import metrics as polatis_metrics
 from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_problems
 from ringlight.agents.gpu import metrics as gpu_metrics
-from ringlight.agents.gpu.absent import NoGpuHealth
 from ringlight.agents.gpu.command import CommandHealth, command_problems
 from ringlight.agents.gpu.dcgm import DcgmHealth, dcgm_problems
+from ringlight.agents.gpu.none import NoGpuHealth
 from ringlight.agents.gpu.nvml import NvmlHealth, nvml_problems
 from ringlight.agents.ports import CircuitDriver, GpuHealth, MetricFamily
 from ringlight.fabric.errors import InvalidError
@@ -104,10 +104,6 @@ def _emulated(site: Site) -> Callable[[str], CircuitDriver]:
 
 def _emulated_gpus(site: Site, node: str) -> GpuHealth:
     return site.emulated(str(site.file.nodes[node].gpus.chosen.socket))(node)[1]
-
-
-def _cmis(site: Site) -> Callable[[str], CircuitDriver]:
-    return cmis_drivers(site.file.circuits_of("cmis"), site.require_wiring(), site.rng)
 
 
 def _nvml(site: Site, node: str) -> GpuHealth:

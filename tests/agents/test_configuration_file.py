@@ -12,7 +12,7 @@ from ringlight.agents.configuration import AgentFile, Circuits, EmulatorSocket, 
 from ringlight.agents.configuration_file import AgentFileError, load_agent_file
 from ringlight.agents.drivers.emulator import EmulatedDriver
 from ringlight.agents.drivers.polatis.driver import PolatisDriver
-from ringlight.agents.gpu.absent import NoGpuHealth
+from ringlight.agents.gpu.none import NoGpuHealth
 from ringlight.agents.settings import AgentSettings
 from ringlight.fabric.file import FabricFileError
 
