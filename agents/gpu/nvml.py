@@ -22,7 +22,7 @@ from ringlight.agents.gpu.metrics import HANGING, XIDS, GpuMeasured, measured
 from ringlight.agents.gpu.nvml_calls import Looked, NvmlCalls
 from ringlight.agents.ports import HealthEvent, Measurement
 from ringlight.fabric.circuits import Fault
-from ringlight.fabric.errors import UnavailableError
+from ringlight.fabric.errors import RinglightError, UnavailableError
 from ringlight.fabric.problem import Problem, under
 
 _LONGEST_WAIT = 0.5  # seconds: an agent that stops waits for no longer
@@ -164,6 +164,11 @@ class NvmlHealth:
         except HangingError:
             self._calls = None  # never to be stopped: another thread is still inside it
             raise
+        except RinglightError:
+            raise
+        except Exception as error:  # whatever a binding of another release raises, circuits are served
+            hint = "install the release of nvidia-ml-py that belongs to the driver"
+            raise UnavailableError(f"the binding of NVML failed: {error!r}", hint=hint) from error
 
     def _take(self, looked: Looked) -> None:
         self._ledger.look(looked.readings, asyncio.get_running_loop().time(), missing=looked.missing)

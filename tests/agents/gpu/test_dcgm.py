@@ -1,9 +1,12 @@
 """GPU health by a DCGM exporter's page: what is news on it, what is history, and what the exporter cannot know."""
 
 import asyncio
+import contextlib
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringlight.agents.gpu.dcgm import DcgmHealth, dcgm_problems
 from ringlight.agents.gpu.dcgm_page import PageWatch, read_page
@@ -139,6 +142,21 @@ def test_a_page_about_nothing_of_ours_is_an_error(watching):
         watching.take('node_load1 1\nDCGM_FI_DEV_GPU_TEMP{gpu="4"} 3\n')
     with pytest.raises(ValueError):  # noqa: PT011  # the parser's own
         watching.take("<html>{not a page</html> x\n")
+
+
+LINE = st.builds(
+    "{}{{gpu={},xid={}}} {}".format,
+    st.sampled_from(["DCGM_FI_DEV_XID_ERRORS", "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_FI_DEV_GPU_TEMP", "up"]),
+    st.sampled_from(['"0"', '"x"', '""', '"\u0663"', "", '"0']),
+    st.sampled_from(['"79"', '""', '"x"']),
+    st.sampled_from(["79", "0", "1e300", "-Inf", "NaN", "0x1", ""]) | st.floats().map(str),
+)
+
+
+@given(st.text() | st.lists(LINE | st.text(alphabet='{}"=,# DCGM_\\gpu0\n', max_size=30), max_size=6).map("\n".join))
+def test_whatever_is_served_is_a_page_or_a_value_error(text):
+    with contextlib.suppress(ValueError):
+        PageWatch([0], SETTLED).take(read_page(text), 0.0)
 
 
 def test_what_a_file_may_say_about_devices():

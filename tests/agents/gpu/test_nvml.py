@@ -204,6 +204,13 @@ async def test_no_gpu_here_is_said_so(make_nvml, code):
     assert nvml.started == 0
 
 
+async def test_a_binding_that_lacks_what_is_called_is_a_lost_feed(make_nvml, watch, monkeypatch):
+    nvml = make_nvml(1)
+    monkeypatch.delattr(type(nvml), "nvmlDeviceGetRemappedRows")
+    with pytest.raises(UnavailableError, match="the binding of NVML failed: AttributeError"):
+        await watch(nvml)
+
+
 async def test_this_very_machine_says_what_it_has():
     """With NVIDIA's real binding: no GPU is an error in words, and a GPU is a reading."""
     pytest.importorskip("pynvml")
