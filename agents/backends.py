@@ -21,6 +21,7 @@ from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_pr
 from ringlight.agents.gpu import metrics as gpu_metrics
 from ringlight.agents.gpu.command import CommandHealth, command_problems
 from ringlight.agents.gpu.dcgm import DcgmHealth, dcgm_problems
+from ringlight.agents.gpu.memory import XidMemory
 from ringlight.agents.gpu.none import NoGpuHealth
 from ringlight.agents.gpu.nvml import NvmlHealth, nvml_problems
 from ringlight.agents.ports import CircuitDriver, GpuHealth, MetricFamily
@@ -107,11 +108,15 @@ def _emulated_gpus(site: Site, node: str) -> GpuHealth:
 
 
 def _nvml(site: Site, node: str) -> GpuHealth:
-    return NvmlHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen)
+    return NvmlHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen, _xids(site, node))
 
 
 def _dcgm(site: Site, node: str) -> GpuHealth:
-    return DcgmHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen)
+    return DcgmHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen, _xids(site, node))
+
+
+def _xids(site: Site, node: str) -> XidMemory:
+    return XidMemory(site.file.state / f"xids-{site.file.id}-{node}.json")
 
 
 CIRCUITS: dict[str, CircuitBackend] = {

@@ -8,6 +8,7 @@ import aiohttp
 from ringlight.agents.gpu.dcgm_page import PageWatch, read_page
 from ringlight.agents.gpu.file import DcgmGpus
 from ringlight.agents.gpu.ledger import differences
+from ringlight.agents.gpu.memory import XidMemory
 from ringlight.agents.gpu.metrics import XIDS, measured
 from ringlight.agents.ports import HealthEvent, Measurement
 from ringlight.fabric.circuits import Fault
@@ -47,9 +48,11 @@ class DcgmHealth:
     Args:
         gpus: that the node should have.
         file: where the page is, and how it is watched.
+        memory: keeps the XIDs that are open.
     """
 
-    def __init__(self, gpus: int, file: DcgmGpus) -> None:
+    def __init__(self, gpus: int, file: DcgmGpus, memory: XidMemory) -> None:
+        self._memory = memory
         self._file = file
         self._gpus = gpus
         self._watch = PageWatch(file.devices or range(gpus), file.settled_after)
@@ -64,6 +67,7 @@ class DcgmHealth:
         """
         self._watch.ledger.interrupted()
         self._client = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self._file.answer_within))
+        await self._memory.recall(self._watch.ledger, asyncio.get_running_loop().time())
         await self._look()
         self._told = self._watch.ledger.faults()
 
@@ -101,6 +105,7 @@ class DcgmHealth:
         try:
             page = await asyncio.to_thread(read_page, await self._page())
             self._watch.take(page, asyncio.get_running_loop().time())
+            await self._memory.keep(self._watch.ledger)
         except (aiohttp.ClientError, TimeoutError) as error:
             reason = str(error) or f"no answer within {self._file.answer_within:g} s"
             raise UnavailableError(f"cannot get {self._file.url}: {reason}", hint=hint) from error

@@ -7,8 +7,8 @@ nothing says that it is over. So an XID is a fault until there is an explicit si
 - the GPU was gone and answers again: it was initialised anew.
 
 Silence is no such sign, and neither is a reading that does not know. A driver that knows no recovery actions gives the
-first sign never; then an XID stays until the agent starts anew, as it does when its node boots. An XID that comes again
-while it is open says nothing new; after it was over, it is a fault again, and the controller counts it.
+first sign never; then an XID stays until its machine boots (`memory`). An XID that comes again while it is open says
+nothing new; after it was over, it is a fault again, and the controller counts it.
 
 How grave any of this is, the controller says, but for a GPU that is gone: that is fatal whoever judges it.
 """
@@ -110,6 +110,10 @@ class Ledger:
     def xid(self, number: int, xid: int, now: float) -> None:
         """A GPU reported an XID."""
         self._of(number).xids[xid] = now
+
+    def xids(self) -> dict[int, tuple[int, ...]]:
+        """The XIDs that are open, by GPU."""
+        return {number: tuple(sorted(gpu.xids)) for number, gpu in sorted(self._gpus.items()) if gpu.xids}
 
     def interrupted(self) -> None:
         """Nothing was heard for a while: whatever held until then need not have held since."""

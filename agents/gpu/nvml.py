@@ -18,6 +18,7 @@ from typing import TypeVar
 from ringlight.agents.gpu.file import NvmlGpus
 from ringlight.agents.gpu.guarded import Hanging, HangingError, Worker
 from ringlight.agents.gpu.ledger import Ledger, differences
+from ringlight.agents.gpu.memory import XidMemory
 from ringlight.agents.gpu.metrics import HANGING, XIDS, GpuMeasured, measured
 from ringlight.agents.gpu.nvml_calls import Looked, NvmlCalls
 from ringlight.agents.ports import HealthEvent, Measurement
@@ -77,6 +78,7 @@ class NvmlHealth:
     Args:
         gpus: that the node should have.
         file: how they are watched.
+        memory: keeps the XIDs that are open.
         binding: loads the binding.
         hanging: threads of this process that were given up.
     """
@@ -85,6 +87,7 @@ class NvmlHealth:
         self,
         gpus: int,
         file: NvmlGpus,
+        memory: XidMemory,
         *,
         binding: Callable[[], ModuleType] = load_binding,
         hanging: Hanging = _HANGING,
@@ -95,6 +98,7 @@ class NvmlHealth:
         self._hanging = hanging
         self._worker = Worker("NVML", hanging)
         self._ledger = Ledger(file.settled_after)
+        self._memory = memory
         self._calls: NvmlCalls | None = None
         self._told: dict[str, Fault] = {}
         self._measured: dict[int, GpuMeasured] = {}
@@ -109,8 +113,10 @@ class NvmlHealth:
         self._ledger.interrupted()
         self._calls = calls = NvmlCalls(self._binding(), self._gpus, self._file.devices)
         await self._call(calls.start)
+        await self._memory.recall(self._ledger, asyncio.get_running_loop().time())
         self._take(await self._call(calls.look))
         self._told = self._ledger.faults()
+        await self._memory.keep(self._ledger)
 
     async def read(self) -> tuple[Fault, ...]:
         """Every fault that is open, as of the last look."""
@@ -139,14 +145,14 @@ class NvmlHealth:
             for number, xid in waited.xids:
                 self._ledger.xid(number, xid, loop.time())
                 self._xids[number] += 1
-            for event in self._news():
+            for event in await self._news():
                 yield event
             if not waited.could_wait:
                 await asyncio.sleep(pause)
             if waited.something or loop.time() >= look_at:
                 self._take(await self._call(calls.look))
                 look_at = loop.time() + every
-                for event in self._news():
+                for event in await self._news():
                     yield event
 
     async def close(self) -> None:
@@ -174,6 +180,7 @@ class NvmlHealth:
         self._ledger.look(looked.readings, asyncio.get_running_loop().time(), missing=looked.missing)
         self._measured = looked.measured
 
-    def _news(self) -> list[HealthEvent]:
+    async def _news(self) -> list[HealthEvent]:
         told, self._told = self._told, self._ledger.faults()
+        await self._memory.keep(self._ledger)
         return differences(told, self._told)

@@ -5,6 +5,7 @@ import contextlib
 
 import pytest
 
+from ringlight.agents.gpu.memory import XidMemory
 from tests.agents.gpu.fake_nvml import FakeNvml
 
 
@@ -57,3 +58,14 @@ async def follow():
         one.task.cancel()
         with contextlib.suppress(BaseException):
             await one.task
+
+
+@pytest.fixture
+def make_memory(tmp_path):
+    """What an agent remembers when it starts, on a machine that does not boot during the test unless it says so."""
+    return lambda boot="boot-1": XidMemory(tmp_path / "xids.json", boot=lambda: boot)
+
+
+@pytest.fixture
+def memory(make_memory):
+    return make_memory()

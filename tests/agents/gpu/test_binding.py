@@ -13,12 +13,15 @@ COMPILER = shutil.which("cc")
 SOURCE = Path(__file__).with_name("fake_library.c")
 PROGRAM = """
 import asyncio, json, sys
+from pathlib import Path
 from ringlight.agents.gpu.file import NvmlGpus
+from ringlight.agents.gpu.memory import XidMemory
 from ringlight.agents.gpu.nvml import NvmlHealth
 from ringlight.agents.ports import FaultOpened
 
 async def main():
-    source = NvmlHealth(2, NvmlGpus(devices=json.loads(sys.argv[1]), every=0.1, settled_after=0.1))
+    file = NvmlGpus(devices=json.loads(sys.argv[1]), every=0.1, settled_after=0.1)
+    source = NvmlHealth(2, file, XidMemory(Path(sys.argv[2])))
     await source.open()
     shown = {" ".join([one.family, *one.labels.values()]): one.value for one in source.measurements()}
     events = []
@@ -46,10 +49,10 @@ def library(tmp_path_factory):
 
 
 @pytest.mark.parametrize("devices", [[], ["0000:01:00.0", "0000:02:00.0"]])
-def test_the_binding_and_the_agent_mean_the_same(library, devices):
+def test_the_binding_and_the_agent_mean_the_same(library, tmp_path, devices):
     environment = os.environ | {"LD_LIBRARY_PATH": str(library)}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(devices)],
+        [sys.executable, "-c", PROGRAM, json.dumps(devices), str(tmp_path / "xids.json")],
         env=environment,
         check=True,
         capture_output=True,

@@ -200,13 +200,13 @@ async def exporter():
     await runner.cleanup()
 
 
-def over(exporter, **changes):
+def over(exporter, memory, **changes):
     settings = {"url": exporter.url, "devices": [], "every": 0.01, "answer_within": 5.0, "settled_after": 0.02}
-    return DcgmHealth(1, DcgmGpus.model_construct(**(settings | changes)))
+    return DcgmHealth(1, DcgmGpus.model_construct(**(settings | changes)), memory)
 
 
-async def test_over_http_faults_open_and_close(exporter, follow):
-    source = over(exporter)
+async def test_over_http_faults_open_and_close(exporter, memory, follow):
+    source = over(exporter, memory)
     await source.open()
     assert await source.read() == ()
     shown = {one.family: one.value for one in source.measurements()}
@@ -229,8 +229,8 @@ async def test_over_http_faults_open_and_close(exporter, follow):
         (lambda exporter: exporter.answers.clear(), "cannot get"),
     ],
 )
-async def test_a_page_that_cannot_be_had_ends_the_feed_and_closes_nothing(exporter, follow, spoil, said):
-    source = over(exporter, answer_within=0.5)
+async def test_a_page_that_cannot_be_had_ends_the_feed_and_closes_nothing(exporter, memory, follow, spoil, said):
+    source = over(exporter, memory, answer_within=0.5)
     await source.open()
     following = follow(source)
     exporter.body = page({"XID_ERRORS": 48})
@@ -246,8 +246,26 @@ async def test_a_page_that_cannot_be_had_ends_the_feed_and_closes_nothing(export
     await source.close()
 
 
-async def test_nobody_there(exporter):
-    source = over(exporter, url="http://127.0.0.1:1/metrics")
+async def test_nobody_there(exporter, memory):
+    source = over(exporter, memory, url="http://127.0.0.1:1/metrics")
     with pytest.raises(UnavailableError, match=r"cannot get http://127\.0\.0\.1:1/metrics"):
         await source.open()
     await source.close()
+
+
+async def test_an_agent_that_starts_again_takes_no_history_for_a_cure(exporter, make_memory, follow):
+    source = over(exporter, make_memory())
+    await source.open()
+    following = follow(source)
+    exporter.body = page({"XID_ERRORS": 48})
+    await following.until(bool)
+    following.task.cancel()
+    await source.close()
+    again = over(exporter, make_memory())
+    await again.open()
+    assert [fault.id for fault in await again.read()] == ["gpu0:xid48"]
+    await again.close()
+    booted = over(exporter, make_memory("boot-2"))
+    await booted.open()
+    assert await booted.read() == ()
+    await booted.close()

@@ -16,12 +16,14 @@ SLOW = NvmlGpus(every=3600.0, settled_after=3600.0)
 
 
 @pytest.fixture
-async def watch():
+async def watch(make_memory):
     """Opens a source over a machine; it is closed after the test."""
     opened = []
 
     async def start(nvml, file=FAST, *, gpus=None, hanging=None):
-        source = NvmlHealth(gpus or len(nvml.gpus), file, binding=lambda: nvml, hanging=hanging or Hanging())
+        source = NvmlHealth(
+            gpus or len(nvml.gpus), file, make_memory(), binding=lambda: nvml, hanging=hanging or Hanging()
+        )
         opened.append((nvml, source))
         await source.open()
         return source
@@ -193,10 +195,10 @@ async def test_gpus_that_report_nothing_are_looked_at(make_nvml, watch, follow):
 
 
 @pytest.mark.parametrize("code", ["NVML_ERROR_LIBRARY_NOT_FOUND", "NVML_ERROR_DRIVER_NOT_LOADED"])
-async def test_no_gpu_here_is_said_so(make_nvml, code):
+async def test_no_gpu_here_is_said_so(make_nvml, memory, code):
     nvml = make_nvml(1)
     nvml.init_error = getattr(nvml, code)
-    source = NvmlHealth(1, FAST, binding=lambda: nvml)
+    source = NvmlHealth(1, FAST, memory, binding=lambda: nvml)
     with pytest.raises(UnavailableError, match="NVML cannot be used: code") as told:
         await source.open()
     assert "`gpus: none`" in told.value.hint
@@ -211,10 +213,10 @@ async def test_a_binding_that_lacks_what_is_called_is_a_lost_feed(make_nvml, wat
         await watch(nvml)
 
 
-async def test_this_very_machine_says_what_it_has():
+async def test_this_very_machine_says_what_it_has(memory):
     """With NVIDIA's real binding: no GPU is an error in words, and a GPU is a reading."""
     pytest.importorskip("pynvml")
-    source = NvmlHealth(1, FAST)
+    source = NvmlHealth(1, FAST, memory)
     try:
         await source.open()
     except UnavailableError as error:
@@ -244,6 +246,24 @@ async def test_a_driver_that_goes_away_ends_the_feed_and_closes_nothing(make_nvm
     await source.open()
     assert [fault.id for fault in await source.read()] == ["gpu0:xid48"]
     assert nvml.started == 1
+
+
+async def test_an_agent_that_starts_again_remembers_until_the_driver_is_content(make_nvml, watch, follow):
+    nvml = make_nvml(2)
+    nvml.gpus[1].action = None  # the driver does not say what it wants
+    following = follow(await watch(nvml))
+    nvml.report(1, 95)
+    await following.until(opened)
+    following.task.cancel()
+    await asyncio.wait({following.task})
+    again = await watch(nvml)
+    assert [fault.id for fault in await again.read()] == ["gpu1:xid95"]
+    following = follow(again)
+    nvml.gpus[1].action = nvml.NVML_GPU_RECOVERY_ACTION_NONE
+    await following.until(lambda events: "gpu1:xid95" in closed(events))
+    following.task.cancel()
+    await asyncio.wait({following.task})
+    assert await (await watch(nvml)).read() == ()
 
 
 async def test_a_library_that_hangs_ends_the_feed_and_is_left_alone(make_nvml, watch, follow):
