@@ -44,7 +44,7 @@ def library(tmp_path_factory):
         pytest.skip("no C compiler here")
     directory = tmp_path_factory.mktemp("library")
     made = directory / "libnvidia-ml.so.1"
-    subprocess.run([COMPILER, "-Wall", "-Werror", "-shared", "-fPIC", "-o", made, SOURCE], check=True)
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-o", made, SOURCE], check=True)
     return directory
 
 
