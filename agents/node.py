@@ -8,7 +8,7 @@ undone when its time is over, or as soon after that as the hardware is back, unl
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 
 from ringlight.agents.backoff import Backoff
@@ -32,11 +32,13 @@ from ringlight.agents.ports import (
     HardwareIdentity,
     HealthEvent,
     LightChanged,
+    Measurement,
     OpticalPower,
 )
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
-from ringlight.fabric.circuits import Fault, PortKey
+from ringlight.agents.tally import NodeTally
+from ringlight.fabric.circuits import PortKey
 from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.outcomes import ApplyCode
 from ringlight.protos.conversation import until_first_ends
@@ -52,6 +54,8 @@ class ServedNode:
         identity: of the hardware, while it is open and was read.
         seen: what is known of it.
         answers: whether the last reading succeeded; otherwise no heartbeat speaks of it.
+        feed: its GPU health, which may be away.
+        tally: what is counted of it.
         tried: set once the hardware was opened, or could not be, for the first time.
     """
 
@@ -71,10 +75,12 @@ class ServedNode:
         self.identity: HardwareIdentity | None = None
         self.seen = Observation()
         self.answers = False
+        self.tally = NodeTally()
         self.tried = asyncio.Event()
         self._driver = driver
+        self._gpus = gpus
         feed_backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
-        self._feed = HealthFeed(gpus, settings, feed_backoff, self._notice_if_open)
+        self.feed = HealthFeed(name, gpus, settings, feed_backoff, self._notice)
         self._fences = fences
         self._settings = settings
         self._backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
@@ -98,10 +104,17 @@ class ServedNode:
         pending = self._executor.unconfirmed if self._executor else None
         return pending.transaction if pending else ""
 
+    def measurements(self) -> list[Measurement]:
+        """What was last measured of its hardware and GPUs. Touches neither."""
+        return [*self._driver.measurements(), *self._gpus.measurements()]
+
     # -- hardware ----------------------------------------------------------------------------------------------------
 
     async def serve(self) -> None:
         """Keep the hardware open and carry out commands, until cancelled. Changes nothing by opening or closing."""
+        await until_first_ends(self._keep_hardware(), self.feed.run())
+
+    async def _keep_hardware(self) -> None:
         try:
             while True:
                 try:
@@ -109,7 +122,6 @@ class ServedNode:
                     await until_first_ends(
                         self._until_lost(),
                         self._follow_driver(),
-                        self._feed.follow(),
                         self._carry_out(executor),
                         self._keep_fence(),
                     )
@@ -128,7 +140,7 @@ class ServedNode:
                 identity = await self._driver.open()
         except TimeoutError:
             raise self._no_answer() from None
-        await self._feed.open()
+        await self.feed.settle()
         executor = self._executor
         if executor is None or identity != self._executor_for:
             # Other hardware, or the same after it lost power: there is no change to go back from.
@@ -140,6 +152,7 @@ class ServedNode:
         async with self._busy:
             await self._read(within=self._settings.read_timeout, gpus=True)
         self.identity = identity
+        self.tally.openings += 1
         self._opened_at = asyncio.get_running_loop().time()
         if self._revert_due:
             self._work.set()
@@ -153,12 +166,11 @@ class ServedNode:
             self._backoff.reset()  # not for hardware that comes and goes: each return costs a hello of all nodes
         self._lose()
         self.forget_command()
-        for let_go in (self._driver.close, self._feed.close):
-            try:
-                async with asyncio.timeout(self._settings.open_timeout):
-                    await let_go()
-            except (TimeoutError, UnavailableError):
-                _log.warning("node %s: its hardware did not answer while it was closed", self.name)
+        try:
+            async with asyncio.timeout(self._settings.open_timeout):
+                await self._driver.close()
+        except (TimeoutError, UnavailableError):
+            _log.warning("node %s: its hardware did not answer while it was closed", self.name)
 
     def _lose(self) -> None:
         """The hardware does not answer: say so at once; `serve` closes it and tries again."""
@@ -166,6 +178,7 @@ class ServedNode:
         self.answers = False
         self._lost.set()
         if was_open:
+            self.tally.losses += 1
             self._on_change(self.name)
 
     async def _until_lost(self) -> None:
@@ -183,14 +196,15 @@ class ServedNode:
                 await self._read(within=min(within, self._settings.read_timeout), gpus=False)
 
     async def refresh_all(self) -> None:
-        """Read bundles and GPUs now, after the command under way.
+        """Read GPUs and bundles now, the bundles after the command under way. GPUs that do not answer are no obstacle.
 
         Raises:
             UnavailableError: the hardware does not answer; it is closed and opened again.
         """
+        await self.feed.refresh()  # before `_busy` is taken: no command waits for GPUs
         try:
-            # A command reads twice and switches once; after that the bundles and the GPUs are read.
-            async with asyncio.timeout(4 * self._settings.read_timeout + self._settings.switch_timeout):
+            # A command reads twice and switches once; after that the bundles are read.
+            async with asyncio.timeout(3 * self._settings.read_timeout + self._settings.switch_timeout):
                 async with self._busy:
                     await self._read(within=self._settings.read_timeout, gpus=True)
         except TimeoutError:
@@ -212,8 +226,7 @@ class ServedNode:
             self.answers = False
             raise
         self.answers = True
-        gpu_faults: Collection[Fault] | None = await self._feed.read() if gpus else None
-        differing = self.seen.take(readout, gpu_faults)
+        differing = self.seen.take(readout, self.feed.faults if gpus else None)
         for port in differing if self.identity is not None else ():  # what is found while opening is in the hello
             self._report(self.name, light_message(self.name, port, lit=self.seen.light[port]))
 
@@ -224,13 +237,8 @@ class ServedNode:
         async for event in self._driver.events():
             self._notice(event)
 
-    def _notice_if_open(self, event: HealthEvent) -> None:
-        """What the feed tells while the node is being opened is in the reading that follows."""
-        if self.identity is not None:
-            self._notice(event)
-
     def _notice(self, event: DriverEvent | HealthEvent) -> None:
-        if not self.seen.notice(event):
+        if not self.seen.notice(event) or self.identity is None:  # what is found while opening is in the hello
             return
         match event:
             case LightChanged():
@@ -347,6 +355,9 @@ class ServedNode:
         self._work.set()
 
     def _answer(self, outcome: Outcome) -> None:
+        self.tally.commands[outcome.code] += 1
+        if outcome.switch_seconds > 0:
+            self.tally.switches.note(outcome.switch_seconds)
         self.answers = outcome.readout is not None
         if outcome.readout is not None:
             self.seen.take(outcome.readout)

@@ -90,6 +90,7 @@ class EmulatedFault:
         delay: seconds a BUNDLE_SLOW adds, else 0.
         partner: the other hop of a FIBRE_SWAPPED.
         loss: dB that a FIBRE_DIRTY takes, else 0.
+        module: number in the bundle, of a MODULE_DEAD.
     """
 
     id: str
@@ -102,6 +103,7 @@ class EmulatedFault:
     delay: float = 0.0
     partner: HopKey | None = None
     loss: float = 0.0
+    module: int = 0
 
 
 PartKey = tuple[FaultKind, int, int]  # (kind, position, number of the part)
@@ -279,7 +281,7 @@ def _module_dead(wiring: Wiring, request: FaultRequest, fault_id: str, position:
     modules = wiring.spec.bundles[request.bundle].modules
     _check_number(wiring, position, f"module b{request.bundle}.m", request.module, modules)
     component = f"b{request.bundle}.m{request.module}"
-    return EmulatedFault(fault_id, request.kind, position, request.bundle, component)
+    return EmulatedFault(fault_id, request.kind, position, request.bundle, component, module=request.module)
 
 
 def _bundle_stuck(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:

@@ -49,6 +49,10 @@ def table_of(packed: int, bundles: int) -> CircuitTable:
     return tuple(Path(number) if number in _PATHS else Path.UNKNOWN for number in numbers)
 
 
+# The code of the fault that says nothing is heard about a node's GPUs: what is not reported then is not over.
+HEALTH_FEED_LOST = "health-feed-lost"
+
+
 class FaultClass(IntEnum):
     """How grave a fault is for the ring its node is in. The numbers are those of the wire protocol."""
 

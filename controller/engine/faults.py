@@ -11,23 +11,36 @@ from ringlight.controller.health.gpu_policy import (
     Circumstances,
     Seen,
     cancelled_by,
+    is_of_gpus,
     may_be_consequence,
     rule,
     xid_of,
 )
 from ringlight.controller.health.incidents import Incident
-from ringlight.fabric.circuits import Fault, FaultClass
+from ringlight.fabric.circuits import HEALTH_FEED_LOST, Fault, FaultClass
 
 _MOST_SEEN = 64  # XIDs of a node that are remembered, newest
 
 
 def take_faults(state: State, node: NodeRecord, faults: tuple[Fault, ...], now: float) -> None:
-    """A hello holds every open fault: whatever is not in it has closed meanwhile."""
+    """A hello holds every open fault: whatever is not in it has closed meanwhile.
+
+    Except for faults of GPUs when the agent hears nothing about them: it may have been restarted, and know of none.
+    """
     open_now = {fault.id: fault for fault in faults}
+    is_blind = any(fault.code == HEALTH_FEED_LOST for fault in faults)
+    for fault_id in sorted(open_now):
+        known = node.reported.get(fault_id)
+        if known is None or known.said != open_now[fault_id]:
+            open_fault(state, node, open_now[fault_id], now)
+        else:
+            node.reported[fault_id] = replace(known, remembered=False)
     for fault_id in sorted(node.reported.keys() - open_now.keys()):
-        close_fault(state, node, fault_id, now)
-    for fault_id in sorted(open_now.keys() - node.reported.keys()):
-        open_fault(state, node, open_now[fault_id], now)
+        known = node.reported.get(fault_id)
+        if known is not None and is_blind and is_of_gpus(known.said):
+            node.reported[fault_id] = replace(known, remembered=True)
+        else:
+            close_fault(state, node, fault_id, now)
 
 
 def open_fault(state: State, node: NodeRecord, fault: Fault, now: float) -> None:
@@ -35,11 +48,12 @@ def open_fault(state: State, node: NodeRecord, fault: Fault, now: float) -> None
     former = node.reported.get(fault.id)
     opened_at = former.opened_at if former is not None else now
     xid = xid_of(fault)
-    if xid is not None and former is None:
+    if xid is not None and (former is None or former.said.code != fault.code):
         node.seen = [*node.seen, Seen(now, fault.component, xid)][-_MOST_SEEN:]
-    for other in [one.said for one in node.reported.values()]:
-        if other.code == cancelled_by(fault) and other.component == fault.component:
-            close_fault(state, node, other.id, now)
+    cancelled = cancelled_by(fault)
+    for other in [one.said for one in node.reported.values() if cancelled and not one.taken_back]:
+        if other.code == cancelled and other.component == fault.component:
+            _take_back(state, node, other.id, now)
     node.reported[fault.id] = ReportedFault(fault, opened_at, fault)
     _rule_on(state, node, fault.id, now)
     ruled = node.reported[fault.id].ruled
@@ -56,17 +70,32 @@ def open_fault(state: State, node: NodeRecord, fault: Fault, now: float) -> None
 def close_fault(state: State, node: NodeRecord, fault_id: str, now: float) -> None:
     """A fault leaves the set; one that is not in it is none of our business."""
     gone = node.reported.pop(fault_id, None)
-    if gone is None:
+    if gone is None or gone.taken_back:
         return
-    if gone.ruled.fault_class is not FaultClass.INFO:
+    _be_over(state, node, gone, "works again", now)
+    if gone.said.code == HEALTH_FEED_LOST:  # all that is open was named again by now
+        for other_id in sorted(node.reported):
+            if node.reported[other_id].remembered:
+                close_fault(state, node, other_id, now)
+
+
+def _take_back(state: State, node: NodeRecord, fault_id: str, now: float) -> None:
+    """A fault counts no more. It is kept until its agent closes it: each hello names it until then."""
+    reported = node.reported[fault_id]
+    node.reported[fault_id] = replace(reported, taken_back=True)
+    _be_over(state, node, reported, "took it back", now)
+
+
+def _be_over(state: State, node: NodeRecord, reported: ReportedFault, how: str, now: float) -> None:
+    if reported.ruled.fault_class is not FaultClass.INFO:
         node.well_since = now
-    fault = gone.said
-    state.tell("fault-closed", node.name, f"{fault.component} works again", id=fault_id, code=fault.code)
+    fault = reported.said
+    state.tell("fault-closed", node.name, f"{fault.component} {how}", id=fault.id, code=fault.code)
 
 
 def rule_again(state: State, node: NodeRecord, now: float) -> None:
     """Time has passed: what was put off, or given time, is looked at again."""
-    for fault_id in sorted(node.reported):
+    for fault_id in sorted(fault_id for fault_id, one in node.reported.items() if not one.taken_back):
         before = node.reported[fault_id].ruled
         _rule_on(state, node, fault_id, now)
         after = node.reported[fault_id].ruled

@@ -44,11 +44,15 @@ class ReportedFault:
         said: as its agent reported it.
         opened_at: when (monotonic seconds).
         ruled: as grave as the policy finds it, with the reason.
+        taken_back: by a later fault of the same GPU: it counts no more, although its agent still has it open.
+        remembered: its agent no longer names it, but hears nothing about its GPUs either.
     """
 
     said: Fault
     opened_at: float
     ruled: Fault
+    taken_back: bool = False
+    remembered: bool = False
 
 
 class RingState(StrEnum):
@@ -167,8 +171,8 @@ class NodeRecord:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Every open fault, by id."""
-        ruled = {fault_id: reported.ruled for fault_id, reported in self.reported.items()}
+        """Every open fault that counts, by id."""
+        ruled = {fault_id: one.ruled for fault_id, one in self.reported.items() if not one.taken_back}
         return tuple(fault for _, fault in sorted({**ruled, **self.findings}.items()))
 
     @property

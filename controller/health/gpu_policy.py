@@ -77,6 +77,11 @@ def xid_of(fault: Fault) -> int | None:
     return int(number) if fault.code.startswith(_PREFIX) and number.isdecimal() else None
 
 
+def is_of_gpus(fault: Fault) -> bool:
+    """Whether only the source of GPU health can tell that it is over."""
+    return fault.component.startswith("gpu") or xid_of(fault) is not None
+
+
 def cancelled_by(fault: Fault) -> str:
     """The code of the fault that this one takes back, on the same GPU; empty when there is none."""
     cancelled = CANCELS.get(xid_of(fault) or 0)
@@ -102,7 +107,7 @@ def rule(fault: Fault, circumstances: Circumstances, now: float, settings: GpuSe
         return Ruling(FaultClass.INFO, f"{name}; expected, since its circuits were just being switched")
     if kind is XidKind.RECOVERABLE:
         return _recoverable(fault, name, circumstances, now, settings)
-    if xid_of(fault) == CLEANED_UP and not _is_alone(circumstances, settings):
+    if kind is XidKind.INFO and xid_of(fault) == CLEANED_UP and not _is_alone(circumstances, settings):
         return Ruling(FaultClass.INFO, f"{name}; it follows another fault of this node")
     return Ruling(_PLAIN[kind], name)
 

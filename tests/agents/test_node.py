@@ -289,7 +289,7 @@ async def test_hardware_that_fails_the_hello_is_opened_again(run_node, hardware,
 async def test_cancellation_leaves_no_task_and_writes_nothing(run_node, hardware):
     before = asyncio.all_tasks()
     running = await run_node(hardware)
-    (serving,) = asyncio.all_tasks() - before - {t for t in asyncio.all_tasks() if "serve" not in str(t.get_coro())}
+    (serving,) = {task for task in asyncio.all_tasks() - before if "ServedNode.serve" in str(task.get_coro())}
     serving.cancel()
     with pytest.raises(asyncio.CancelledError):
         await serving

@@ -8,6 +8,7 @@ from ringlight.controller.health.gpu_policy import (
     Circumstances,
     Seen,
     cancelled_by,
+    is_of_gpus,
     may_be_consequence,
     rule,
     xid_of,
@@ -134,6 +135,50 @@ def test_an_xid_45_marks_nobody_alone_or_not():
     assert follows.fault_class is FaultClass.INFO
     assert "follows another fault" in follows.reason
     assert "follows another fault" not in alone.reason
+
+
+def circumstances():
+    """Whatever else can be known."""
+    times = st.floats(AT - 20, AT + 20)
+    seen = st.lists(st.builds(Seen, times, st.sampled_from(["gpu0", "gpu1"]), st.sampled_from([13, 45, 74, 79, 119])))
+    return st.builds(Circumstances, st.just(AT), seen, st.none() | times, st.none() | times)
+
+
+@given(st.sampled_from(sorted(XIDS)), st.sampled_from(["", *RECOVERY_ACTIONS]), circumstances(), st.floats(0, 1e6))
+def test_what_the_site_calls_fatal_is_fatal_whatever_else_is_known(number, recovery, around, later):
+    """An XID 45 among others, too."""
+    settings = GpuSettings(overrides={f"xid:{number}": "fatal"})
+    assert rule(xid(number, recovery=recovery), around, AT + later, settings).fault_class is FaultClass.FATAL
+
+
+@given(st.sampled_from(sorted(XIDS)), circumstances(), st.floats(0, 1e6))
+def test_a_driver_that_asks_for_a_reboot_is_believed_whatever_else_is_known(number, around, later):
+    assert rule(xid(number, recovery="node-reboot"), around, AT + later, DEFAULTS).fault_class is FaultClass.FATAL
+
+
+@given(st.sampled_from(sorted(XIDS)), st.sampled_from(["", *RECOVERY_ACTIONS]), circumstances(), st.floats(0, 1e6))
+def test_what_time_alone_may_change_is_looked_at_again_and_nothing_else_is(number, recovery, around, later):
+    fault = xid(number, recovery=recovery)
+    first = rule(fault, around, AT, DEFAULTS)
+    until = AT + later if first.look_again_at is None else min(AT + later, first.look_again_at - 1e-6)
+    assert rule(fault, around, max(AT, until), DEFAULTS).fault_class is first.fault_class
+
+
+def test_only_the_source_of_gpu_health_can_tell_that_a_gpu_is_well_again():
+    assert is_of_gpus(xid(79))
+    assert is_of_gpus(xid(79, component="node"))
+    assert is_of_gpus(Fault("f", "gpu3", FaultClass.FATAL, "gpu-lost"))
+    assert not is_of_gpus(Fault("f", "b0.m1", FaultClass.FATAL, "module-dead"))
+
+
+def test_an_xid_45_among_others_is_what_the_driver_and_the_site_say_it_is():
+    seen = [Seen(AT - 2, "gpu1", 13), Seen(AT, "gpu1", 45)]
+    assert ruled(xid(45, recovery="node-reboot"), seen=seen).fault_class is FaultClass.FATAL
+    assert (
+        ruled(xid(45), seen=seen, settings=GpuSettings(overrides={"xid:45": "fatal"})).fault_class is FaultClass.FATAL
+    )
+    degraded = GpuSettings(overrides={"xid:45": "degraded"})
+    assert ruled(xid(45), seen=seen, settings=degraded).fault_class is FaultClass.DEGRADED
 
 
 def test_162_takes_163_back():
