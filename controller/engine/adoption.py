@@ -35,7 +35,7 @@ def adopt_what_is_lit(state: State, now: float) -> None:
     others = [
         node.position
         for node in state.nodes
-        if node.adopted and node.answered >= node.generation and node.position not in standing
+        if node.adopted and node.answered >= node.generation and node.position not in standing | state.audits.members
     ]
     for piece in pieces(state, others):
         if piece.chain is not None:

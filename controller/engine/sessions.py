@@ -131,7 +131,7 @@ def hear(state: State, node: NodeRecord, now: float) -> None:
 
 def park(state: State, node: NodeRecord, change: Change, now: float) -> None:
     """Bring an idle node back to loopback, if it needs it, that is safe, and anything may move."""
-    if not needs_parking(node):
+    if not needs_parking(node) or node.position in state.audits.members:
         return
     if why_held(state):
         state.agenda.put(("park", node.name), now + state.settings.change.retry_interval)
