@@ -38,10 +38,8 @@ def begin_audit(state: State, request: BeginAudit, now: float) -> None:
     refuse_if_held(state)
     _refuse_in_doubt(state)
     if state.audits.under_way is not None:
-        raise ConflictError(
-            f"an audit of {len(state.audits.under_way.audit.members)} nodes is under way already",
-            hint="wait until it is over",
-        )
+        count = len(state.audits.members)
+        raise ConflictError(f"an audit of {count} nodes is under way already", hint="wait until it is over")
     asked = named_nodes(state, request.nodes) if request.nodes else state.nodes
     _refuse_rings(asked if request.nodes else ())
     left_out = {node.name: why for node in asked if (why := _unfit(state, node, now) or _unready(node))}

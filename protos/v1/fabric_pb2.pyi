@@ -1612,6 +1612,8 @@ Global___PlannedRing: _TypeAlias = PlannedRing  # noqa: Y015
 
 @_typing.final
 class AuditFabricRequest(_message.Message):
+    """Which fibres to light."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     NODES_FIELD_NUMBER: _builtins.int
@@ -1638,6 +1640,8 @@ Global___AuditFabricRequest: _TypeAlias = AuditFabricRequest  # noqa: Y015
 
 @_typing.final
 class AuditFabricReply(_message.Message):
+    """How the audit goes, and at last what it found."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     BEGAN_FIELD_NUMBER: _builtins.int
@@ -1674,6 +1678,8 @@ Global___AuditFabricReply: _TypeAlias = AuditFabricReply  # noqa: Y015
 
 @_typing.final
 class AuditBegan(_message.Message):
+    """The audit begins."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     @_typing.final
@@ -1726,6 +1732,8 @@ Global___AuditBegan: _TypeAlias = AuditBegan  # noqa: Y015
 
 @_typing.final
 class AuditProgress(_message.Message):
+    """A round is over."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     DONE_FIELD_NUMBER: _builtins.int
@@ -1750,6 +1758,8 @@ Global___AuditProgress: _TypeAlias = AuditProgress  # noqa: Y015
 
 @_typing.final
 class AuditResult(_message.Message):
+    """How the fibres lie."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     @_typing.final
@@ -1804,6 +1814,8 @@ Global___AuditResult: _TypeAlias = AuditResult  # noqa: Y015
 
 @_typing.final
 class CablingFinding(_message.Message):
+    """Something is wrong with a fibre."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     KIND_FIELD_NUMBER: _builtins.int
@@ -1840,6 +1852,8 @@ Global___CablingFinding: _TypeAlias = CablingFinding  # noqa: Y015
 
 @_typing.final
 class FoundFibre(_message.Message):
+    """A fibre as it lies."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     A_FIELD_NUMBER: _builtins.int
