@@ -133,18 +133,19 @@ class Audit:
         if self._stage is not _Stage.ASKING or position not in self._waiting:
             return []
         if look.circuits != self._laid[position]:
-            return self.leave(
-                position, "it does not select what it was told" if look.circuits else "it cannot be read", now
-            )
+            why = "it does not select what it was told" if look.circuits else "it cannot be read"
+            return self.leave({position: why}, now)
         self._looks[position] = look
         self._waiting.discard(position)
         self._go_on(now)
         return self._take_steps()
 
-    def leave(self, position: int, why: str, now: float) -> list[Step]:
-        """A node is in the audit no more."""
-        if position in self.members and not self.is_over:
-            self._drop(position, why)
+    def leave(self, leaving: Mapping[int, str], now: float) -> list[Step]:
+        """Nodes are in the audit no more, and why. All at once: the next step must be for nobody who leaves."""
+        here = [position for position in sorted(leaving) if position in self.members]
+        if here and not self.is_over:
+            for position in here:
+                self._drop(position, leaving[position])
             self._go_on(now)
         return self._take_steps()
 

@@ -24,6 +24,7 @@ from ringlight.controller.engine.state import AuditRecord, NodeRecord, Overlay, 
 from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.errors import ConflictError, ErrorCode, RinglightError
 
+_MOST_NAMED = 5  # nodes that are left out, in a message
 _SPARE_GENERATIONS = 64  # for repairs and for nodes that leave, beyond four for each round
 
 
@@ -64,9 +65,6 @@ def begin_audit(state: State, request: BeginAudit, now: float) -> None:
     state.emit(Persist(generation=last))
     state.tell("audit-began", state.wiring.spec.name, f"{len(members)} nodes, {len(left_out)} left out")
     state.emit(TellAudit(request.audit, AuditBegan(_names(state, members), left_out, audit.rounds)))
-
-
-_MOST_NAMED = 5  # nodes that are left out, in a message
 
 
 def _refuse_in_doubt(state: State) -> None:
@@ -145,26 +143,23 @@ def follow_audit(state: State, touched: Collection[int], change: Change, now: fl
         _end(state, record, why, change, now)
         return
     audit = record.audit
-    if len(state.audits.members) < len(audit.members):
-        for position in sorted(audit.members - state.audits.members):
-            why = f"was needed by {state.nodes[position].ring}"
-            _carry_out(state, record, audit.leave(position, why, now), change, now)
+    taken = {at: f"was needed by {state.nodes[at].ring}" for at in audit.members - state.audits.members}
+    unfit = {at: why for at in audit.members.intersection(touched) if (why := _unfit(state, state.nodes[at], now))}
+    if taken or unfit:
+        _carry_out(state, record, audit.leave({**unfit, **taken}, now), change, now)
     for position in sorted(audit.members.intersection(touched)):
         _look_at(state, record, position, change, now)
     _carry_out(state, record, audit.tick(now), change, now)
 
 
 def _look_at(state: State, record: AuditRecord, position: int, change: Change, now: float) -> None:
-    node = state.nodes[position]
-    unfit = _unfit(state, node, now)
-    if unfit:
-        _carry_out(state, record, record.audit.leave(position, unfit, now), change, now)
-    elif position in record.audit.waiting:
-        look = record.looks.pop(position, None)
-        if look is not None:
-            _carry_out(state, record, record.audit.seen(position, look, now), change, now)
-        elif node.in_place:
-            _carry_out(state, record, record.audit.answered(position, now), change, now)
+    if position not in record.audit.waiting:
+        return
+    look = record.looks.pop(position, None)
+    if look is not None:
+        _carry_out(state, record, record.audit.seen(position, look, now), change, now)
+    elif state.nodes[position].in_place:
+        _carry_out(state, record, record.audit.answered(position, now), change, now)
 
 
 def _carry_out(state: State, record: AuditRecord, steps: Sequence[Step], change: Change, now: float) -> None:

@@ -338,7 +338,7 @@ class Engine:
                 take_up(state, job)
         for job in due:
             self._plan_job(job, change, now, damaged=job.name in damaged_jobs)
-        state.capacity_grew = False
+        state.capacity_grew = any(not ring.chain for ring in change.rings)  # what one ring gave up another may want
 
     def _leave_broken(self, names: Iterable[str], why: str) -> None:
         """What is damaged stays where it lies for now, and is not called ACTIVE any more."""

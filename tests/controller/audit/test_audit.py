@@ -285,14 +285,14 @@ def test_answers_out_of_season_mean_nothing(lab: Lab) -> None:
     assert isinstance(ask, Ask)
     assert audit.answered(0, 1.1) == []
     assert audit.waiting == frozenset(range(8))
-    assert audit.leave(9, "it was never in it", 1.1) == []
+    assert audit.leave({9: "it was never in it"}, 1.1) == []
     assert 9 not in audit.left
 
 
 def test_when_everybody_is_out_it_is_over(lab: Lab) -> None:
     lab.audit.begin(1.0)
     for position in range(8):
-        lab.audit.leave(position, "needed elsewhere", 1.0)
+        lab.audit.leave({position: "needed elsewhere"}, 1.0)
     assert lab.audit.is_over
     assert lab.audit.deadline is None
     assert lab.audit.done == 0
@@ -357,7 +357,7 @@ def run_while_nodes_leave(lab: Lab, data: st.DataObject) -> Report:
     while lab.step():
         if lab.audit.members and data.draw(st.integers(0, 5)) == 0:
             gone = data.draw(st.sampled_from(sorted(lab.audit.members)))
-            lab.carry_out(lab.audit.leave(gone, "needed elsewhere", lab.now))
+            lab.carry_out(lab.audit.leave({gone: "needed elsewhere"}, lab.now))
         for position in sorted(lab.audit.left):
             ports = lab.plant.wiring.ports(position)
             if ports:
@@ -408,7 +408,7 @@ def test_nodes_that_leave_in_the_middle_make_no_neighbours_look_exchanged(
     while lab.step():
         if lab.audit.done == done and not lab.audit.left:
             for position in leavers:
-                lab.carry_out(lab.audit.leave(position, "its agent is silent", lab.now))
+                lab.carry_out(lab.audit.leave({position: "its agent is silent"}, lab.now))
                 for bundle in range(2):
                     lab.plant.select(position, bundle, selects)
     report = lab.audit.report(LIMIT)
