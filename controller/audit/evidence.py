@@ -69,6 +69,13 @@ class Evidence:
         """Those of them that are not doubtful."""
         return self._ports_in(self._possible[port] & ~self._doubtful) if port in self._lit else ()
 
+    def could_join(self, port: Port, far: Port) -> bool:
+        """Whether a fibre may join them, as far as the light at the far end says: one that was lit names its far ends.
+
+        A far end that was dark says nothing: light may get through a fibre in one direction only.
+        """
+        return far not in self._lit or bool(self._possible[far] & 1 << self._index[port])
+
     def _ports_in(self, mask: int) -> tuple[Port, ...]:
         found = []
         while mask:

@@ -3,6 +3,11 @@
 A fibre counts as found when each of its ends names the other. What the audit could not see, because an end of it was
 not audited, is taken from the file and marked so: also a port whose light may come from a node that left the audit, if
 the file says that it does.
+
+A port of a node that left may have been selected in any round since, so it may explain light that has another source.
+Then the simplest is taken: a fibre that the file has; or two ports that name each other, if the file's far end explains
+neither. So a node that left in the middle makes nobody look swapped. What is taken can be wrong only where fibres of
+two ports that left are both miscabled, and were selected in step with what the audit selected.
 """
 
 import math
@@ -100,18 +105,31 @@ class _Comparison:
         self._seen = {port: self._judge(port) for port in sorted(audited)}
 
     def _judge(self, port: Port) -> tuple[Port, ...]:
-        """The far ends that a port names: of several, the one that names it too, if there is no doubt about either."""
-        found = self._evidence.far_ends(port)
+        """The far ends that a port names: of several, the one that must be taken for it."""
+        found = self._far_ends(port)
         sure = self._evidence.sure_far_ends(port)
-        if len(found) > 1 and len(sure) == 1 and self._evidence.sure_far_ends(sure[0]) == (port,):
+        if len(found) < 2 or len(sure) != 1 or self._evidence.sure_far_ends(sure[0]) != (port,):  # noqa: PLR2004
+            return found
+        far = sure[0]
+        if far == self._wiring.peer(port) or not (self._may_be_as_planned(port) or self._may_be_as_planned(far)):
             return sure
         return found
 
+    def _may_be_as_planned(self, port: Port) -> bool:
+        """Whether the file's far end explains the light at a port."""
+        return self._wiring.peer(port) in self._far_ends(port)
+
+    def _far_ends(self, port: Port) -> tuple[Port, ...]:
+        """The far ends that explain the light at a port, without those whose own light comes from elsewhere."""
+        return tuple(far for far in self._evidence.far_ends(port) if self._evidence.could_join(port, far))
+
     def _is_as_planned(self, port: Port) -> bool:
-        """Whether the light at a port may come from where the file says, and nobody could see more than that."""
+        """Whether the light at a port may come from where the file says, and nothing speaks against it."""
         planned = self._wiring.peer(port)
-        found = self._seen[port]
-        return len(found) > 1 and planned in found and planned not in self._audited
+        found = self._seen.get(port, ())
+        if len(found) < 2 or planned is None or planned not in found:  # noqa: PLR2004 - of one there is no doubt
+            return False
+        return planned not in self._audited or port in self._seen[planned]
 
     def _far(self, port: Port) -> Port | None:
         """The one far end that a port names."""
@@ -180,9 +198,13 @@ class _Comparison:
         taken = {end for ends in found for end in ends}
         for hop in self._wiring.hops:
             ends = (hop.low, hop.high)
-            if not self._audited.issuperset(ends) and not any(self._accounted(end, taken) for end in ends):
+            if self._is_unseen(ends) and not any(self._accounted(end, taken) for end in ends):
                 found[ends] = FoundFibre(Fibre(*ends), audited=False)
         return [found[ends] for ends in sorted(found)]
+
+    def _is_unseen(self, ends: tuple[Port, Port]) -> bool:
+        """Whether the audit could not tell if a fibre of the file is there."""
+        return not self._audited.issuperset(ends) or all(map(self._is_as_planned, ends))
 
     def _accounted(self, end: Port, taken: Collection[Port]) -> bool:
         """Whether something else is known of a port than what the file says."""

@@ -70,6 +70,7 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
     foretold: pb.PlanReply = field(default_factory=pb.PlanReply)
     changes: list[pb.RingChange] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    audit: list[pb.AuditFabricReply] = field(default_factory=list)
     on_watch: Callable[[], None] | None = None
     ends_watch_after: int = 1_000
     state_on_submit: str = "PLACING"
@@ -184,6 +185,12 @@ class FakeController(Fake, fabric_pb2_grpc.FabricServiceServicer):
     def Explain(self, request: pb.ExplainRequest, context: grpc.ServicerContext) -> pb.ExplainReply:
         self.note(request, context)
         return self.explanation
+
+    def AuditFabric(
+        self, request: pb.AuditFabricRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.AuditFabricReply]:
+        self.note(request, context)
+        yield from self.audit
 
     def Plan(self, request: pb.PlanRequest, context: grpc.ServicerContext) -> pb.PlanReply:
         self.note(request, context)

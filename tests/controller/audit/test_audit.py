@@ -351,27 +351,67 @@ def test_the_fibres_found_are_the_fibres_that_lie_there(plant: Plant) -> None:
     assert by_kind[FindingKind.ONE_WAY] == by_kind[FindingKind.UNCLEAR] == []
 
 
-@settings(max_examples=150, deadline=None)
-@given(fabrics(), st.data())
-def test_whoever_leaves_when_nothing_false_is_found(plant: Plant, data: st.DataObject) -> None:
-    """Nodes leave, select whatever they like from then on, and no fibre is found that does not lie there."""
-    lab = Lab(plant)
+def run_while_nodes_leave(lab: Lab, data: st.DataObject) -> Report:
+    """Nodes leave, and select whatever they like from then on."""
     lab.carry_out(lab.audit.begin(lab.now))
     while lab.step():
         if lab.audit.members and data.draw(st.integers(0, 5)) == 0:
             gone = data.draw(st.sampled_from(sorted(lab.audit.members)))
             lab.carry_out(lab.audit.leave({gone: "needed elsewhere"}, lab.now))
         for position in sorted(lab.audit.left):
-            ports = plant.wiring.ports(position)
+            ports = lab.plant.wiring.ports(position)
             if ports:
                 port = data.draw(st.sampled_from(ports))
-                plant.select(position, port.bundle, data.draw(st.sampled_from([port.path, L])))
-    report = lab.audit.report(LIMIT)
+                lab.plant.select(position, port.bundle, data.draw(st.sampled_from([port.path, L])))
+    return lab.audit.report(LIMIT)
+
+
+def is_beyond_telling(lab: Lab, ends: frozenset[Port]) -> bool:
+    """Whether what really lies at two ports joins both with miscabled ports of nodes that left: see `findings`."""
+    far = {port: next(iter(fibre - {port})) for fibre in lying(lab.plant) for port in fibre}
+    return all(
+        end in far and far[end].position in lab.audit.left and far[end] != lab.plant.wiring.peer(end) for end in ends
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(fabrics(), st.data())
+def test_whoever_leaves_when_nothing_false_is_found(plant: Plant, data: st.DataObject) -> None:
+    lab = Lab(plant)
+    report = run_while_nodes_leave(lab, data)
+    found = [of(fibre.fibre) for fibre in report.fibres if fibre.audited]
+    found += [frozenset(finding.ports) for finding in report.findings if finding.kind is FindingKind.SWAPPED]
     there = lying(plant)
-    outside = lab.audit.left.keys()
-    for found in report.fibres:
-        if found.audited and not {found.fibre.a.position, found.fibre.b.position} & outside:
-            assert of(found.fibre) in there
-    for finding in report.findings:
-        if finding.kind is FindingKind.SWAPPED and not {port.position for port in finding.ports} & outside:
-            assert frozenset(finding.ports) in there
+    for ends in found:
+        if not {port.position for port in ends} & lab.audit.left.keys():
+            assert ends in there or is_beyond_telling(lab, ends)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([(1,), (1, 2), (1, 2, 3)]), st.integers(7, 14), st.data())
+def test_whoever_leaves_when_nothing_is_wrong_with_what_is_cabled_right(
+    distances: tuple[int, ...], size: int, data: st.DataObject
+) -> None:
+    lab = Lab(Plant(wiring_of(size, distances), "boot"))
+    assert run_while_nodes_leave(lab, data).findings == ()
+
+
+@pytest.mark.parametrize("selects", [L, P1, P2])
+@pytest.mark.parametrize("leavers", [(0, 4), (0, 13), (0, 14), (0, 15)])
+@pytest.mark.parametrize("done", [1, 6, 11])
+def test_nodes_that_leave_in_the_middle_make_no_neighbours_look_exchanged(
+    done: int, leavers: tuple[int, int], selects: Path
+) -> None:
+    """Two ports whose far ends left may name each other: what either is taken for is what the file says."""
+    lab = Lab(Plant(wiring_of(16), "boot"))
+    lab.carry_out(lab.audit.begin(lab.now))
+    while lab.step():
+        if lab.audit.done == done and not lab.audit.left:
+            for position in leavers:
+                lab.carry_out(lab.audit.leave({position: "its agent is silent"}, lab.now))
+                for bundle in range(2):
+                    lab.plant.select(position, bundle, selects)
+    report = lab.audit.report(LIMIT)
+    assert lab.audit.left.keys() == set(leavers)
+    assert report.findings == ()
+    assert fibres(report) == {of(fibre) for fibre in lab.plant.wiring.spec.fibres}
