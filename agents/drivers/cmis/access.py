@@ -17,6 +17,7 @@ from ringlight.agents.drivers.cmis.trouble import ModuleTroubleError, NotAcknowl
 _T = TypeVar("_T")
 _PAUSE = 0.002  # seconds between tries
 _BANK_SELECT = 126
+_BUSY = 0.1  # seconds: longer than any write may keep a module busy
 _SELECTIONS = 3  # times that a page is selected before the module is given up
 PLAIN_ACCESS = 8  # bytes that every module gives and takes at once
 
@@ -110,7 +111,7 @@ class PagedMemory:
         data = b""
         while len(data) < length:
             part = min(self._read_size, length - len(data))
-            data += await self._transfers.transfer(bytes((byte + len(data),)), part)
+            data += await self._transfer(bytes((byte + len(data),)), part)
         return data
 
     async def write(self, page: int, byte: int, data: bytes) -> None:
@@ -118,7 +119,7 @@ class PagedMemory:
         if byte >= PAGE_SIZE:
             await self._select(page)
         for at in range(0, len(data), PLAIN_ACCESS):
-            await self._transfers.transfer(bytes((byte + at,)) + data[at : at + PLAIN_ACCESS], 0)
+            await self._transfer(bytes((byte + at,)) + data[at : at + PLAIN_ACCESS], 0)
 
     async def interrupted(self) -> None:
         """Wait until the module asks to be looked at."""
@@ -132,16 +133,17 @@ class PagedMemory:
         wanted = bytes((0, page))
         found = b""
         for _ in range(_SELECTIONS):
-            await self._transfers.transfer(bytes((_BANK_SELECT,)) + wanted, 0)
-            found = await answered(lambda: self._transfers.transfer(bytes((_BANK_SELECT,)), len(wanted)), _BUSY)
+            await self._transfer(bytes((_BANK_SELECT,)) + wanted, 0)
+            found = await self._transfer(bytes((_BANK_SELECT,)), len(wanted))
             if found == wanted:
                 return
         raise ModuleTroubleError(
             Trouble.PAGE, f"page {page:02X}h was selected, and page {found[1]:02X}h of bank {found[0]} is"
         )
 
-
-_BUSY = 0.1  # seconds: longer than any write may keep a module busy
+    async def _transfer(self, data: bytes, length: int) -> bytes:
+        """One transfer; each is repeated by itself, for an access of many would hardly ever succeed as a whole."""
+        return await answered(lambda: self._transfers.transfer(data, length), _BUSY)
 
 
 async def answered(access: Callable[[], Awaitable[_T]], patience: float) -> _T:
