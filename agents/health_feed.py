@@ -32,6 +32,9 @@ class HealthFeed:
         name: of the node, for the log.
         notice: is told what opens and closes. When the feed is back, all that changed meanwhile comes first, and the
             end of `FEED_LOST` last: from then on, what is open is what was read.
+
+    Attributes:
+        losses: times it was lost after it had been open.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class HealthFeed:
         backoff: Backoff,
         notice: Callable[[HealthEvent], None],
     ) -> None:
+        self.losses = 0
         self._name = name
         self._gpus = gpus
         self._settings = settings
@@ -56,6 +60,11 @@ class HealthFeed:
         self._tried = asyncio.Event()
         self._wanted = asyncio.Event()
         self._lost = asyncio.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything would be heard about the GPUs now."""
+        return self._is_open
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -139,6 +148,7 @@ class HealthFeed:
         lasted = asyncio.get_running_loop().time() - self._opened_at
         if self._is_open and lasted > self._settings.backoff_cap:
             self._backoff.reset()
+        self.losses += self._is_open
         self._is_open = False
         if str(error) != self._trouble:  # it is tried for ever: the same trouble is logged once
             self._trouble = str(error)

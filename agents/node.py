@@ -26,9 +26,11 @@ from ringlight.agents.ports import (
     HardwareIdentity,
     HealthEvent,
     LightChanged,
+    Measurement,
 )
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
+from ringlight.agents.tally import NodeTally
 from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.outcomes import ApplyCode
 from ringlight.protos.conversation import until_first_ends
@@ -44,6 +46,8 @@ class ServedNode:
         identity: of the hardware, while it is open and was read.
         seen: what is known of it.
         answers: whether the last reading succeeded; otherwise no heartbeat speaks of it.
+        feed: its GPU health, which may be away.
+        tally: what is counted of it.
         tried: set once the hardware was opened, or could not be, for the first time.
     """
 
@@ -63,10 +67,12 @@ class ServedNode:
         self.identity: HardwareIdentity | None = None
         self.seen = Observation()
         self.answers = False
+        self.tally = NodeTally()
         self.tried = asyncio.Event()
         self._driver = driver
+        self._gpus = gpus
         feed_backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
-        self._feed = HealthFeed(name, gpus, settings, feed_backoff, self._notice)
+        self.feed = HealthFeed(name, gpus, settings, feed_backoff, self._notice)
         self._fences = fences
         self._settings = settings
         self._backoff = Backoff(rng, first=settings.backoff_first, cap=settings.backoff_cap)
@@ -89,11 +95,15 @@ class ServedNode:
         pending = self._executor.unconfirmed if self._executor else None
         return pending.transaction if pending else ""
 
+    def measurements(self) -> list[Measurement]:
+        """What was last measured of its hardware and GPUs. Touches neither."""
+        return [*self._driver.measurements(), *self._gpus.measurements()]
+
     # -- hardware ----------------------------------------------------------------------------------------------------
 
     async def serve(self) -> None:
         """Keep the hardware open and carry out commands, until cancelled. Changes nothing by opening or closing."""
-        await until_first_ends(self._keep_hardware(), self._feed.run())
+        await until_first_ends(self._keep_hardware(), self.feed.run())
 
     async def _keep_hardware(self) -> None:
         try:
@@ -121,7 +131,7 @@ class ServedNode:
                 identity = await self._driver.open()
         except TimeoutError:
             raise self._no_answer() from None
-        await self._feed.settle()
+        await self.feed.settle()
         executor = self._executor
         if executor is None or identity != self._executor_for:
             # Other hardware, or the same after it lost power: there is no change to go back from.
@@ -133,6 +143,7 @@ class ServedNode:
         async with self._busy:
             await self._read(within=self._settings.read_timeout, gpus=True)
         self.identity = identity
+        self.tally.openings += 1
         self._opened_at = asyncio.get_running_loop().time()
         if self._revert_due:
             self._work.set()
@@ -158,6 +169,7 @@ class ServedNode:
         self.answers = False
         self._lost.set()
         if was_open:
+            self.tally.losses += 1
             self._on_change(self.name)
 
     async def _until_lost(self) -> None:
@@ -180,7 +192,7 @@ class ServedNode:
         Raises:
             UnavailableError: the hardware does not answer; it is closed and opened again.
         """
-        await self._feed.refresh()  # before `_busy` is taken: no command waits for GPUs
+        await self.feed.refresh()  # before `_busy` is taken: no command waits for GPUs
         try:
             # A command reads twice and switches once; after that the bundles are read.
             async with asyncio.timeout(3 * self._settings.read_timeout + self._settings.switch_timeout):
@@ -205,7 +217,7 @@ class ServedNode:
             self.answers = False
             raise
         self.answers = True
-        differing = self.seen.take(readout, self._feed.faults if gpus else None)
+        differing = self.seen.take(readout, self.feed.faults if gpus else None)
         for port in differing if self.identity is not None else ():  # what is found while opening is in the hello
             self._report(self.name, light_message(self.name, port, lit=self.seen.light[port]))
 
@@ -306,6 +318,9 @@ class ServedNode:
         self._work.set()
 
     def _answer(self, outcome: Outcome) -> None:
+        self.tally.commands[outcome.code] += 1
+        if outcome.switch_seconds > 0:
+            self.tally.switches.note(outcome.switch_seconds)
         self.answers = outcome.readout is not None
         if outcome.readout is not None:
             self.seen.take(outcome.readout)

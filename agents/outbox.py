@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from ringlight.fabric.errors import UnavailableError
+from ringlight.agents.session_end import SessionEnd, SessionLostError
 from ringlight.protos.v1 import agent_pb2 as pb
 
 
@@ -28,6 +28,10 @@ class Outbox:
         self._closed = False
         self._overflown = asyncio.Event()
         self._something = asyncio.Event()
+
+    def __len__(self) -> int:
+        """Messages that wait, without a heartbeat."""
+        return len(self._waiting)
 
     def put(self, message: pb.AgentMessage) -> None:
         """Queue a report or an answer."""
@@ -55,7 +59,7 @@ class Outbox:
         """The next message; None after the last one.
 
         Raises:
-            UnavailableError: the outbox overflowed, so what waits is not all there was.
+            SessionLostError: the outbox overflowed, so what waits is not all there was.
         """
         while True:
             if self._overflown.is_set():
@@ -74,11 +78,13 @@ class Outbox:
         """Wait for an overflow, so that it ends a session whose writing is stuck.
 
         Raises:
-            UnavailableError: it overflowed.
+            SessionLostError: it overflowed.
         """
         await self._overflown.wait()
         raise _overflow()
 
 
-def _overflow() -> UnavailableError:
-    return UnavailableError("too much waits to be sent", hint="the controller or the network is too slow")
+def _overflow() -> SessionLostError:
+    return SessionLostError(
+        SessionEnd.OVERFLOW, "too much waits to be sent", hint="the controller or the network is too slow"
+    )

@@ -22,8 +22,10 @@ from ringlight.agents.link import Dial, Link
 from ringlight.agents.node import ServedNode
 from ringlight.agents.obedience import Command
 from ringlight.agents.outbox import Outbox
+from ringlight.agents.session_end import SessionEnd, SessionLostError
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
+from ringlight.agents.tally import Tally
 from ringlight.fabric.circuits import digest
 from ringlight.fabric.errors import ErrorCode, RinglightError, UnavailableError
 from ringlight.fabric.protocol import PROTOCOL, SILENT_INTERVALS
@@ -55,6 +57,7 @@ class Session:
         boot: of this process; another one after each start.
         version: of this software, for people.
         nodes: what the agent serves.
+        tally: where what is sent is counted.
         on_welcome: called at the welcome.
     """
 
@@ -67,11 +70,13 @@ class Session:
         nodes: Sequence[ServedNode],
         fences: FenceFile,
         settings: AgentSettings,
+        tally: Tally | None = None,
         on_welcome: Callable[[], None] = lambda: None,
     ) -> None:
         self.introduced: set[str] = set()  # nodes of which the hello spoke, as long as their hardware answers
         self.greeted = False  # the hello is made
         self.welcomed = False
+        self.outdated = False  # it does not speak for the hardware that answers any more
         self.goodbye = "the agent is stopping"
         self.outbox = Outbox(settings.outbox, self._heartbeat)
         self._agent = agent
@@ -80,6 +85,7 @@ class Session:
         self._nodes = {node.name: node for node in nodes}
         self._fences = fences
         self._settings = settings
+        self._tally = tally or Tally()
         self._on_welcome = on_welcome
         self._stopping = False
         self._interval = 1.0
@@ -113,14 +119,17 @@ class Session:
                 message = await link.read()
         except TimeoutError:
             hint = "is it overloaded? the agent dials again"
-            raise UnavailableError("the controller did not answer the hello", hint=hint) from None
+            raise SessionLostError(
+                SessionEnd.NO_WELCOME, "the controller did not answer the hello", hint=hint
+            ) from None
         if message is None or message.WhichOneof("body") != "welcome" or not _is_interval(message.welcome):
             hint = "run the same release of Ringlight on the controller and on every node"
-            raise UnavailableError("the controller did not answer the hello with a welcome", hint=hint)
+            text = "the controller did not answer the hello with a welcome"
+            raise SessionLostError(SessionEnd.NO_WELCOME, text, hint=hint)
         self._interval = message.welcome.heartbeat_interval
         if message.welcome.epoch < self._fences.fence.epoch:
             text = f"this controller has epoch {message.welcome.epoch}, and {self._fences.fence.epoch} was seen"
-            raise UnavailableError(text, hint="an earlier controller came back: stop it")
+            raise SessionLostError(SessionEnd.OUTRANKED, text, hint="an earlier controller came back: stop it")
         try:
             await self._fences.see(message.welcome.epoch)
         except UnavailableError as error:  # commands are refused until it can be kept, but health can be reported
@@ -133,7 +142,7 @@ class Session:
         """What is said of every node whose hardware answers; what is only remembered is not said."""
         nodes = [(node, node.identity) for node in self._nodes.values() if node.identity is not None]
         if not nodes:
-            raise UnavailableError("no hardware of this agent answers", hint="check its drivers")
+            raise SessionLostError(SessionEnd.HARDWARE, "no hardware of this agent answers", hint="check its drivers")
         self.greeted = True
         self.introduced = {node.name for node, _ in nodes}
         fence = self._fences.fence
@@ -226,6 +235,10 @@ class Session:
     async def _write(self, link: Link) -> None:
         while (message := await self.outbox.take()) is not None:
             await link.write(message)
+            if message.WhichOneof("body") == "heartbeat":
+                self._tally.heartbeats += 1
+            else:
+                self._tally.messages += 1
         await link.finish()
         await asyncio.get_running_loop().create_future()  # never done: it is the controller that ends the stream now
 
@@ -270,7 +283,8 @@ class Session:
         loop = asyncio.get_running_loop()
         while (remaining := self._last_heard + SILENT_INTERVALS * self._interval - loop.time()) > 0:  # noqa: ASYNC110 - a deadline that moves with every message
             await asyncio.sleep(remaining)
-        raise UnavailableError("the controller was not heard for three heartbeat intervals", hint="is it running?")
+        text = "the controller was not heard for three heartbeat intervals"
+        raise SessionLostError(SessionEnd.SILENT, text, hint="is it running?")
 
 
 async def _tried(node: ServedNode, reading: Coroutine[Any, Any, None]) -> None:

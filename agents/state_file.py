@@ -21,7 +21,8 @@ from ringlight.agents.fencing import Fence
 from ringlight.fabric.errors import InvalidError, UnavailableError
 
 _UNWRITABLE = "an agent must be able to remember whom it obeyed: free some space, check owner and mode"
-_AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+AGENT_ID_FORM = "up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit"
+AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class _Content(BaseModel):
@@ -34,10 +35,10 @@ class FenceFile:
     """Keeps the fence of one agent. Only its owner changes it, and only upwards."""
 
     def __init__(self, directory: Path, agent: str) -> None:
-        if not _AGENT_ID.fullmatch(agent):
+        if not AGENT_ID.fullmatch(agent):
             raise InvalidError(
                 f"{agent!r} is not an agent id",
-                hint="use up to 63 letters, digits, '.', '_' and '-', beginning with a letter or digit",
+                hint=f"use {AGENT_ID_FORM}",
             )
         self._path = directory / f"agent-{agent}.json"
         self._lock = asyncio.Lock()

@@ -13,6 +13,7 @@ from ringlight.cli.faults import KINDS, inject_request, kind_name
 from ringlight.cli.light import trace_view
 from ringlight.cli.options import EMULATOR_ADDRESS, HOST_PORT, dialled_controller
 from ringlight.cli.output import OutputForm, emit, facts, listing, output_option
+from ringlight.cli.polatis import polatis
 from ringlight.cli.replay import replay_command
 from ringlight.protos.v1 import emulator_pb2 as pb
 
@@ -25,6 +26,7 @@ def emulator() -> None:
 
 
 emulator.add_command(replay_command)
+emulator.add_command(polatis)
 
 
 @emulator.command()
@@ -33,6 +35,18 @@ emulator.add_command(replay_command)
 @click.option("--no-agents", is_flag=True, help="Emulate only the hardware; agents come over --socket.")
 @click.option("--listen", type=HOST_PORT, default=EMULATOR_ADDRESS, show_default=True, help="gRPC, for fail and trace.")
 @click.option("--socket", type=click.Path(path_type=Path), help="Unix socket at which agents find the hardware.")
+@click.option(
+    "--modules",
+    type=click.Choice(["fast", "registers"]),
+    default="fast",
+    show_default=True,
+    help="fast: bundles are objects; registers: made of modules that answer as real ones do.",
+)
+@click.option(
+    "--module-socket",
+    type=click.Path(path_type=Path),
+    help="Unix socket of the module buses, with --modules registers.",
+)
 @click.option(
     "--nodes-per-agent", type=click.IntRange(min=1), default=1, show_default=True, help="Nodes an agent serves."
 )
@@ -47,6 +61,8 @@ def run(
     address: str,
     listen: str,
     socket: Path | None,
+    modules: str,
+    module_socket: Path | None,
     nodes_per_agent: int,
     state: Path | None,
     seed: int,
@@ -60,6 +76,7 @@ def run(
     order, with exit code 0.
     """
     from ringlight.emulator.daemon import run_emulator  # noqa: PLC0415  # heavy, and not for the other commands
+    from ringlight.emulator.fidelity import Fidelity  # noqa: PLC0415
     from ringlight.fabric.file import load_fabric  # noqa: PLC0415
 
     daemon = run_emulator(
@@ -67,6 +84,8 @@ def run(
         controller=None if no_agents else address,
         listen=listen,
         socket=socket,
+        fidelity=Fidelity(modules),
+        module_socket=module_socket,
         nodes_per_agent=nodes_per_agent,
         state_dir=state,
         seed=seed,

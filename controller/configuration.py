@@ -6,7 +6,6 @@ what would be right. Read from the settings' own definitions, so that nothing he
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -14,41 +13,23 @@ from pydantic import TypeAdapter, ValidationError
 
 from ringlight.controller.settings import Settings
 from ringlight.fabric.problem import Problem, under
+from ringlight.fabric.setting import Setting, limits_of, setting_from
 
 _DEFAULTS = Settings()
 _SCHEMA: dict[str, Any] = TypeAdapter(Settings).json_schema()
 _NO_SECTIONS = f"expected sections such as {', '.join(list(_SCHEMA['properties'])[:4])}"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting.
-
-    Attributes:
-        key: ``section.name``.
-        unit: of its value; empty when it has none.
-        reason: what it is, and why its default is what it is.
-        limits: what values are allowed, in words.
-    """
-
-    key: str
-    value: Any
-    default: Any
-    unit: str
-    reason: str
-    limits: str
-
-
 def settings_of(settings: Settings) -> tuple[Setting, ...]:
     """Every setting, in the order of the file."""
     return tuple(
-        _setting(f"{section}.{name}", schema, _value(settings, section, name), _value(_DEFAULTS, section, name))
+        setting_from(f"{section}.{name}", schema, _value(settings, section, name), _value(_DEFAULTS, section, name))
         for section, name, schema in _leaves()
     )
 
 
 def _value(settings: Settings, section: str, name: str) -> Any:
-    return _plain(getattr(getattr(settings, section), name))
+    return getattr(getattr(settings, section), name)
 
 
 def _leaves() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -61,31 +42,6 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     reference = schema.get("$ref", "")
     resolved: Mapping[str, Any] = _SCHEMA["$defs"][reference.rpartition("/")[2]] if reference else schema
     return resolved
-
-
-def _setting(key: str, schema: Mapping[str, Any], value: Any, default: Any) -> Setting:
-    reason = " ".join(schema.get("description", "").split())
-    return Setting(key, value, default, schema.get("unit", ""), reason, _limits(schema))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _limits(schema: Mapping[str, Any]) -> str:
-    if "enum" in schema:
-        return f"one of {', '.join(map(str, schema['enum']))}"
-    bounds = (
-        ("exclusiveMinimum", "more than"),
-        ("minimum", "at least"),
-        ("maximum", "at most"),
-        ("exclusiveMaximum", "less than"),
-    )
-    words = [f"{word} {schema[bound]}" for bound, word in bounds if bound in schema]
-    kind = {"integer": "a whole number", "number": "a number", "array": "a list", "object": "a table"}
-    return ", ".join([kind.get(schema.get("type", ""), "a value"), *words])
 
 
 def as_document(settings: Settings) -> dict[str, Any]:
@@ -110,7 +66,7 @@ def _mistake(location: Sequence[int | str], kind: str, message: str) -> Problem:
         return Problem(key, "expected a section: its keys stand below it, indented" if key else _NO_SECTIONS)
     text = message.removeprefix("Value error, ")
     known = _leaf(location)
-    return Problem(key, text if known is None else f"{text} (allowed is {_limits(known)})")
+    return Problem(key, text if known is None else f"{text} (allowed is {limits_of(known)})")
 
 
 def _meant(location: Sequence[int | str]) -> str:

@@ -4,7 +4,6 @@ Every mistake is reported, not only the first, each with its key and what would 
 key that is written twice, is a mistake too: the one that loses may be the one that somebody counts on.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from ringlight.controller.configuration import mistakes
 from ringlight.controller.settings import Settings
 from ringlight.fabric.document import read_document
-from ringlight.fabric.problem import Problem, WrongFileError
+from ringlight.fabric.problem import Problem, WrongFileError, by_path
 
 _NOTHING = (read_document(""), read_document("---"))  # what a file without any key reads as
 
@@ -39,7 +38,7 @@ def load_settings(path: Path | None) -> Settings:
     if isinstance(found, Settings) and not problems:
         return found
     further = [] if isinstance(found, Settings) else found
-    raise ConfigurationError(str(path), _by_key([*problems, *further]))
+    raise ConfigurationError(str(path), by_path([*problems, *further]))
 
 
 def _check(document: object) -> Settings | list[Problem]:
@@ -47,11 +46,3 @@ def _check(document: object) -> Settings | list[Problem]:
         return TypeAdapter(Settings).validate_python(document)
     except ValidationError as error:
         return mistakes(error)
-
-
-def _by_key(problems: Iterable[Problem]) -> list[Problem]:
-    """One line a key: that it has no value, and which it may have, is one mistake."""
-    messages: dict[str, list[str]] = {}
-    for problem in problems:
-        messages.setdefault(problem.path, []).append(problem.message)
-    return [Problem(path, "; ".join(said)) for path, said in messages.items()]

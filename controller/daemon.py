@@ -12,7 +12,6 @@ from pathlib import Path
 import grpc.aio
 
 from ringlight.controller.adapters.clock import SystemClock
-from ringlight.controller.adapters.http import HttpFace
 from ringlight.controller.adapters.northbound import FabricService
 from ringlight.controller.adapters.probe import ProbeHook
 from ringlight.controller.adapters.prometheus import Metrics
@@ -25,7 +24,8 @@ from ringlight.controller.settings import Settings
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.wiring import Wiring
 from ringlight.protos.channel import server_options
-from ringlight.protos.serving import add_health_and_reflection, bind, set_serving, split_address
+from ringlight.protos.http_face import HttpFace, serve_http
+from ringlight.protos.serving import add_health_and_reflection, bind, set_serving
 from ringlight.protos.v1 import agent_pb2, agent_pb2_grpc, fabric_pb2, fabric_pb2_grpc
 
 _log = logging.getLogger(__name__)
@@ -68,7 +68,8 @@ async def run_controller(
         lambda: view_fabric(engine.state, runtime.now), lambda: runtime.store_trouble, lambda: runtime.events_dropped
     )
     runtime.observers.append(metrics.observe)
-    face = HttpFace(metrics, runtime.why_not_ready)
+    hint = "is another controller running? choose another --http address"
+    face = HttpFace(metrics.render, runtime.why_not_ready, hint=hint)
     probe = ProbeHook(settings.probe, runtime.feed)
     runtime.probe = probe.ask
     async with _open_store(runtime), asyncio.TaskGroup() as tasks:
@@ -77,7 +78,7 @@ async def run_controller(
             tasks.create_task(probe.run_forever(), name="probe"),
         ]
         try:
-            async with _serve_http(face, http) as http_address, _serve_grpc(runtime, listen) as (service, grpc_address):
+            async with serve_http(face, http) as http_address, _serve_grpc(runtime, listen) as (service, grpc_address):
                 owned.append(tasks.create_task(service.watch(), name="session watch"))
                 ready(f"ready grpc={grpc_address} http={http_address}")
                 await asyncio.Event().wait()
@@ -95,16 +96,6 @@ async def _open_store(runtime: Runtime) -> AsyncIterator[None]:
     finally:
         await runtime.stop()
         await runtime.store.close()
-
-
-@asynccontextmanager
-async def _serve_http(face: HttpFace, address: str) -> AsyncIterator[str]:
-    host, port = split_address(address)
-    bound = await face.start(host, port)
-    try:
-        yield f"[{host}]:{bound}" if ":" in host else f"{host}:{bound}"
-    finally:
-        await face.stop()
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from ringlight.agents.ports import CircuitDriver, GpuHealth
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.emulator.faults import FaultKind
-from ringlight.emulator.plant import Plant
+from ringlight.emulator.fibre_plant import FibrePlant
 from ringlight.emulator.tasks import TaskRegistry, cancel_and_wait
 from ringlight.fabric.errors import RinglightError
 from ringlight.protos.v1 import agent_pb2 as pb
@@ -165,7 +165,14 @@ class HostedAgents:
     """
 
     def __init__(
-        self, plant: Plant, *, controller: str, hardware: Hardware, directory: Path, nodes_per_agent: int, boot: str
+        self,
+        plant: FibrePlant,
+        *,
+        controller: str,
+        hardware: Hardware,
+        directory: Path,
+        nodes_per_agent: int,
+        boot: str,
     ) -> None:
         self._plant = plant
         self._per_agent = nodes_per_agent

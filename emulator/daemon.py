@@ -1,4 +1,4 @@
-"""The emulator process: plant, hardware socket, control service and hosted agents, started and stopped in order."""
+"""The emulator process: emulated hardware, control service and hosted agents, started and stopped in order."""
 
 import asyncio
 import tempfile
@@ -6,18 +6,14 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from random import Random
 
 import grpc.aio
 
-from ringlight.agents.drivers.emulator import emulator_hardware
 from ringlight.emulator.agents import HostedAgents
 from ringlight.emulator.control import EmulatorService
 from ringlight.emulator.emulation import Emulation
-from ringlight.emulator.hardware import HardwareServer
-from ringlight.emulator.plant import Plant
+from ringlight.emulator.fidelity import Fidelity, Sockets, emulated_hardware
 from ringlight.fabric.spec import FabricSpec
-from ringlight.fabric.wiring import Wiring
 from ringlight.protos.channel import server_options
 from ringlight.protos.serving import add_health_and_reflection, bind, set_serving
 from ringlight.protos.v1 import emulator_pb2, emulator_pb2_grpc
@@ -36,6 +32,8 @@ async def run_emulator(
     state_dir: Path | None,
     seed: int,
     ready: Callable[[str], None],
+    fidelity: Fidelity = Fidelity.FAST,
+    module_socket: Path | None = None,
 ) -> None:
     """Run an emulated fabric until cancelled; cancellation is the orderly way to stop it.
 
@@ -48,30 +46,29 @@ async def run_emulator(
         state_dir: where hosted agents keep their state; None forgets it at the end.
         seed: of switching times and jitter.
         ready: called with one line that names control address and socket, before agents start.
+        fidelity: whether bundles are objects or made of modules with registers.
+        module_socket: path of the socket of module buses, with registers; None as for `socket`.
 
     Raises:
         RinglightError: an address or the socket cannot be used.
     """
     boot = uuid.uuid4().hex[:8]
-    plant = Plant(Wiring(fabric), boot)
-    hardware = HardwareServer(plant, Random(seed))  # noqa: S311 - switching times, no secret
     async with AsyncExitStack() as exits:
         scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="ringlight-emulator-")))
-        path = socket or scratch / "hardware.sock"
-        await hardware.start(path)
-        exits.push_async_callback(hardware.stop)
+        places = Sockets(socket or scratch / "hardware.sock", module_socket or scratch / "modules.sock")
+        emulated = await exits.enter_async_context(emulated_hardware(fabric, fidelity, places, boot=boot, seed=seed))
         agents = None
         if controller is not None and nodes_per_agent > 0:
             agents = HostedAgents(
-                plant,
+                emulated.plant,
                 controller=controller,
-                hardware=emulator_hardware(path),
+                hardware=emulated.for_agents,
                 directory=state_dir or scratch / "agents",
                 nodes_per_agent=nodes_per_agent,
                 boot=boot,
             )
-        address = await exits.enter_async_context(_serve(Emulation(plant, hardware, agents), listen))
-        ready(f"ready grpc={address} socket={path}")
+        address = await exits.enter_async_context(_serve(Emulation(emulated.plant, emulated.publish, agents), listen))
+        ready(f"ready grpc={address} {emulated.addresses}")
         if agents is not None:
             exits.push_async_callback(agents.stop)
             agents.start()

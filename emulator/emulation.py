@@ -4,15 +4,16 @@ Every fault goes through here, whoever asks for it, so that hardware, connection
 set of open faults.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ringlight.emulator.faults import EmulatedFault, FaultKind, FaultRequest
-from ringlight.emulator.hardware import HardwareServer
-from ringlight.emulator.plant import Plant
+from ringlight.emulator.fibre_plant import FibrePlant
+from ringlight.emulator.plant import PlantEvent
 from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.trace import Trace
 
+Publish = Callable[[Iterable[PlantEvent]], None]
 _AGENT_KINDS = (FaultKind.AGENT_CRASH, FaultKind.AGENT_HANG)
 
 
@@ -28,13 +29,13 @@ class Emulation:
 
     Args:
         plant: the parts.
-        hardware: serves them to agents.
+        publish: tells whoever is connected to them what happened.
         agents: runs the agents; None when they are somebody else's processes.
     """
 
-    def __init__(self, plant: Plant, hardware: HardwareServer, agents: AgentFollower | None) -> None:
+    def __init__(self, plant: FibrePlant, publish: Publish, agents: AgentFollower | None) -> None:
         self.plant = plant
-        self._hardware = hardware
+        self._publish = publish
         self._agents = agents
 
     async def inject(self, request: FaultRequest) -> EmulatedFault:
@@ -51,7 +52,7 @@ class Emulation:
                 hint="stop the agent's own process, or run the emulator with agents",
             )
         fault, events = self.plant.inject(request)
-        self._hardware.publish(events)
+        self._publish(events)
         await self._follow([fault])
         return fault
 
@@ -66,7 +67,7 @@ class Emulation:
             for fault_id in fault_ids:
                 fault, events = self.plant.repair(fault_id)
                 repaired.append(fault)
-                self._hardware.publish(events)
+                self._publish(events)
         finally:
             await self._follow(repaired)
         return repaired

@@ -90,7 +90,7 @@ class EmulatedFault:
         delay: seconds a BUNDLE_SLOW adds, else 0.
         partner: the other hop of a FIBRE_SWAPPED.
         loss: dB that a FIBRE_DIRTY takes, else 0.
-        module: number in the bundle of a MODULE_DEAD, else 0.
+        module: number in the bundle, of a MODULE_DEAD.
     """
 
     id: str

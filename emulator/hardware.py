@@ -13,15 +13,16 @@ light follows a little later than the time that is reported.
 """
 
 import asyncio
-import errno
 import logging
 import random
 from collections.abc import Iterable
 from pathlib import Path as FilePath
 
-from ringlight.emulator.plant import FaultClosed, FaultOpened, HardwareFault, LightChanged, Plant, PlantEvent
+from ringlight.emulator.fibre_plant import FibrePlant
+from ringlight.emulator.plant import FaultClosed, FaultOpened, HardwareFault, LightChanged, PlantEvent
+from ringlight.emulator.sockets import listen_on
 from ringlight.emulator.tasks import TaskRegistry
-from ringlight.fabric.errors import ConflictError, InvalidError, RinglightError, UnavailableError
+from ringlight.fabric.errors import InvalidError, RinglightError, UnavailableError
 from ringlight.fabric.inventory import inventory_of
 from ringlight.protos import codec
 from ringlight.protos.framing import encode_frame, read_frame
@@ -33,7 +34,6 @@ SWITCH_SECONDS = (60e-6, 80e-6)  # shortest and longest time the optics take
 ATTACH_TIMEOUT = 10.0  # seconds a new connection may take to say which node it is about
 SEND_LIMIT = 1 << 20  # bytes waiting for a peer that does not read, until it is disconnected
 MAX_OPERATIONS = 64  # switches of one node in progress; beyond them commands are refused
-BACKLOG = 4096  # connections waiting to be accepted while thousands of agents start
 
 
 class _Connection:
@@ -82,7 +82,7 @@ class HardwareServer:
         rng: draws the switching times.
     """
 
-    def __init__(self, plant: Plant, rng: random.Random) -> None:
+    def __init__(self, plant: FibrePlant, rng: random.Random) -> None:
         self._plant = plant
         self._rng = rng
         self._nodes: dict[int, _Node] = {}
@@ -97,14 +97,7 @@ class HardwareServer:
             ConflictError: somebody answers on this socket already.
             InvalidError: there can be no socket at this path.
         """
-        await refuse_live_socket(path)
-        try:
-            self._server = await asyncio.start_unix_server(self._accept, path, backlog=BACKLOG)
-        except (OSError, ValueError) as error:
-            raise InvalidError(
-                f"cannot listen on the socket {path}: {error}",
-                hint="give a path of at most 107 bytes in a directory that exists and may be written",
-            ) from error
+        self._server = await listen_on(path, self._protocol)
         self._path = path
 
     async def stop(self) -> None:
@@ -139,6 +132,9 @@ class HardwareServer:
             connection.drop()
         for operation in node.operations:
             operation.cancel()
+
+    def _protocol(self) -> asyncio.Protocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), self._accept)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._tasks.start(self._serve(reader, writer), name="hardware connection")
@@ -237,24 +233,6 @@ class HardwareServer:
         operation = self._tasks.start(operate(), name=f"switch {self._plant.wiring.name(position)}/b{bundle}")
         node.operations.add(operation)
         operation.add_done_callback(node.operations.discard)
-
-
-async def refuse_live_socket(path: FilePath) -> None:
-    """Listening replaces a socket file silently; make sure that it is a left-over and not somebody's."""
-    try:
-        _, writer = await asyncio.open_unix_connection(path)
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ECONNREFUSED):
-            raise InvalidError(
-                f"cannot use the socket {path}: {error.strerror or error}",
-                hint="give a path of at most 107 bytes in a directory that exists and may be written",
-            ) from error
-        return
-    writer.close()
-    await writer.wait_closed()
-    raise ConflictError(
-        f"another process listens on the socket {path}", hint="stop that emulator, or give another --socket"
-    )
 
 
 def _in_one_line(error: RinglightError) -> str:

@@ -17,10 +17,10 @@ from typing import Protocol
 
 from ringlight.emulator import i2c_wire as wire
 from ringlight.emulator.agenda import Agenda
-from ringlight.emulator.hardware import refuse_live_socket
 from ringlight.emulator.i2c_wire import Operation, Request, Status
 from ringlight.emulator.module.module import Module, Nack
 from ringlight.emulator.register_plant import ModuleKey
+from ringlight.emulator.sockets import listen_on
 from ringlight.fabric.errors import InvalidError, NotFoundError, RinglightError, UnavailableError
 from ringlight.fabric.wiring import Wiring
 
@@ -31,7 +31,6 @@ SEND_LIMIT = 1 << 20  # bytes waiting for a peer that does not read, until it is
 _ADDRESS = 0x50
 _HIGHEST_ADDRESS = 0x7F
 _RESET, _LOW_POWER = 0x01, 0x02
-_BACKLOG = 4096  # connections waiting to be accepted while thousands of agents start
 
 
 class Backplane(Protocol):
@@ -75,15 +74,7 @@ class I2cServer:
             ConflictError: somebody answers on this socket already.
             InvalidError: there can be no socket at this path.
         """
-        await refuse_live_socket(path)
-        loop = asyncio.get_running_loop()
-        try:
-            self._server = await loop.create_unix_server(lambda: _Connection(self), path, backlog=_BACKLOG)
-        except (OSError, ValueError) as error:
-            raise InvalidError(
-                f"cannot listen on the socket {path}: {error}",
-                hint="give a path of at most 107 bytes in a directory that exists and may be written",
-            ) from error
+        self._server = await listen_on(path, lambda: _Connection(self))
         self._path = path
         self._arm()
 

@@ -17,7 +17,7 @@ from ringlight.emulator.faults import EmulatedFault, FaultBook, FaultKind, Fault
 from ringlight.emulator.module.faults import ModuleFault, ModuleFaultKind
 from ringlight.emulator.module.module import LANES, Module
 from ringlight.emulator.plant import FaultClosed, FaultOpened, NodeReading, PlantEvent, PowerChanged, reported
-from ringlight.fabric.circuits import EXTERNAL_PATHS, CircuitTable, Path
+from ringlight.fabric.circuits import EXTERNAL_PATHS, CircuitTable, Path, PortKey
 from ringlight.fabric.errors import ConflictError, UnavailableError
 from ringlight.fabric.spec import Port
 from ringlight.fabric.trace import Trace, trace
@@ -108,25 +108,29 @@ class RegisterPlant:
         """Seconds that slow-bundle faults add to a switch of this bundle."""
         return sum(fault.delay for fault in self.faults.at(FaultKind.BUNDLE_SLOW, position, bundle))
 
-    def check_switch(self, position: int, bundle: int, _path: Path) -> None:
+    def powers(self, position: int) -> dict[PortKey, tuple[float, float]]:
+        """As `check_switch`: modules measure them.
+
+        Raises:
+            ConflictError: always.
+        """
+        raise self._over_the_bus(position)
+
+    def check_switch(self, position: int, _bundle: int, _path: Path) -> None:
         """Modules are switched over their bus, and by nobody else.
 
         Raises:
             ConflictError: always.
         """
-        raise ConflictError(
-            f"bundle {bundle} of {self.wiring.name(position)} is switched by the registers of its modules",
-            hint="use the CMIS driver over the module bus, or run the emulator with --modules fast",
-        )
+        raise self._over_the_bus(position)
 
-    def select(self, position: int, bundle: int, path: Path) -> list[PlantEvent]:
+    def select(self, position: int, _bundle: int, _path: Path) -> list[PlantEvent]:
         """As `check_switch`.
 
         Raises:
             ConflictError: always.
         """
-        self.check_switch(position, bundle, path)
-        return []
+        raise self._over_the_bus(position)
 
     def trace(self) -> Trace:
         """The GPU cycles and dangling chains that light and copper form at this moment."""
@@ -229,6 +233,12 @@ class RegisterPlant:
             _strike(module, ModuleFault(ModuleFaultKind.SLOW, seconds=delay), is_open=delay > 0)
             keys.append((position, self._selects[bundle, number]))
         self._spread(keys)
+
+    def _over_the_bus(self, position: int) -> ConflictError:
+        return ConflictError(
+            f"the bundles of {self.wiring.name(position)} are made of modules here",
+            hint="use the CMIS driver over the module bus, or run the emulator with --modules fast",
+        )
 
     # -- light ---------------------------------------------------------------------------------------------------------
 

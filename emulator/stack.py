@@ -175,6 +175,7 @@ async def run_stack(
     *,
     settings: Mapping[str, Any] | None = None,
     nodes_per_agent: int = 1,
+    modules: str = "fast",
     seed: int = 0,
 ) -> AsyncIterator[Stack]:
     """Run controller and emulator until the block ends.
@@ -184,6 +185,7 @@ async def run_stack(
         fabric: the fabric file's contents.
         settings: the controller's configuration file's contents.
         nodes_per_agent: nodes that one emulated agent serves.
+        modules: fidelity of the emulated hardware, ``fast`` or ``registers``.
         seed: of the emulator's randomness.
 
     Raises:
@@ -195,7 +197,7 @@ async def run_stack(
     async with contextlib.AsyncExitStack() as exits:
         await controller.start()
         exits.push_async_callback(_stop_controller, stack)
-        arguments = _emulator_arguments(directory, stack.controller, nodes_per_agent, seed)
+        arguments = _emulator_arguments(directory, stack.controller, nodes_per_agent, modules, seed)
         stack.emulator_daemon = Daemon("emulator", arguments, directory / "emulator.log")
         await stack.emulator_daemon.start()
         exits.push_async_callback(stack.emulator_daemon.stop)
@@ -224,7 +226,7 @@ def _controller_arguments(directory: Path, *, listen: str = "127.0.0.1:0", http:
     ]
 
 
-def _emulator_arguments(directory: Path, controller: str, nodes_per_agent: int, seed: int) -> list[str]:
+def _emulator_arguments(directory: Path, controller: str, nodes_per_agent: int, modules: str, seed: int) -> list[str]:
     return [
         *("emulator", "run"),
         *("--fabric", str(directory / "fabric.yaml")),
@@ -232,6 +234,8 @@ def _emulator_arguments(directory: Path, controller: str, nodes_per_agent: int, 
         *("--listen", "127.0.0.1:0"),
         *("--socket", str(directory / "hardware.sock")),
         *("--state", str(directory / "agents")),
+        *("--modules", modules),
+        *("--module-socket", str(directory / "modules.sock")),
         *("--nodes-per-agent", str(nodes_per_agent)),
         *("--seed", str(seed)),
     ]

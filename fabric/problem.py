@@ -62,6 +62,14 @@ class WrongFileError(InvalidError):
             raise cls(str(path), [Problem("", "is not UTF-8 text")]) from error
 
 
+def by_path(problems: Iterable[Problem]) -> list[Problem]:
+    """One line a place: that a key has no value, and which it may have, is one mistake."""
+    messages: dict[str, list[str]] = {}
+    for problem in problems:
+        messages.setdefault(problem.path, []).append(problem.message)
+    return [Problem(path, "; ".join(said)) for path, said in messages.items()]
+
+
 def under(path: str, part: int | str) -> str:
     """The path of a list's item or of a mapping's key."""
     if isinstance(part, int):

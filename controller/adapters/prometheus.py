@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import generate_latest
 
 from ringlight import __version__
 from ringlight.controller.engine.effects import FabricEvent
 from ringlight.controller.engine.view import FabricView
-
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _PHASES = ("switch", "verify", "heal")

@@ -140,6 +140,8 @@ class Module:
 
     def mend(self, kind: ModuleFaultKind) -> None:
         """It no longer is. A dead module starts anew: it was pulled out, and is plugged in again."""
+        if not self.faults.has(kind):
+            return
         was_present = self.present
         self.faults.close(kind)
         if self.present and not was_present:

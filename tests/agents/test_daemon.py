@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from ringlight.agents.configuration import emulated_agent
 from ringlight.agents.daemon import run_agent as run_daemon
 from ringlight.fabric.errors import InvalidError
 
@@ -13,11 +14,10 @@ async def test_it_says_that_it_is_ready_once(controller, hardware, tmp_path):
     controller.interval = 0.05
     daemon = asyncio.create_task(
         run_daemon(
-            agent_id="a1",
-            nodes=["n0"],
-            controller=controller.address,
-            hardware=lambda _: (hardware.driver, hardware.gpus),
-            state_dir=tmp_path,
+            emulated_agent(
+                agent_id="a1", nodes=["n0"], controller=controller.address, socket=tmp_path / "none", state=tmp_path
+            ).file,
+            lambda _: (hardware.driver, hardware.gpus),
             ready=lines.append,
         )
     )
@@ -38,11 +38,10 @@ async def test_damaged_state_ends_it_before_it_dials(controller, hardware, tmp_p
     (tmp_path / "agent-a1.json").write_text("{")
     with pytest.raises(InvalidError, match="is damaged"):
         await run_daemon(
-            agent_id="a1",
-            nodes=["n0"],
-            controller=controller.address,
-            hardware=lambda _: (hardware.driver, hardware.gpus),
-            state_dir=tmp_path,
+            emulated_agent(
+                agent_id="a1", nodes=["n0"], controller=controller.address, socket=tmp_path / "none", state=tmp_path
+            ).file,
+            lambda _: (hardware.driver, hardware.gpus),
             ready=lambda _: None,
         )
     assert hardware.opened == 0

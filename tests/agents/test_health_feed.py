@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringlight.agents.backoff import Backoff
-from ringlight.agents.gpu.absent import NoGpuHealth
+from ringlight.agents.gpu.none import NoGpuHealth
 from ringlight.agents.health_feed import FEED_LOST, HealthFeed
 from ringlight.agents.ports import FaultClosed, FaultOpened
 from ringlight.agents.settings import AgentSettings

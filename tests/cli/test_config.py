@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from ringlight.agents.settings import AgentSettings
 from ringlight.cli.exit_codes import ExitCode
 from ringlight.controller.configuration import settings_of
 from ringlight.controller.configuration_file import load_settings
@@ -83,3 +84,33 @@ def test_show_as_json_has_unit_and_reason(ringlight: Run) -> None:
     assert interval["unit"] == "s"
     assert interval["default"] == 1.0
     assert interval["reason"]
+
+
+AGENT = """
+id: a1
+controller: c:1
+state: /s
+nodes: {n0: {circuits: {emulator: {socket: e}}, gpus: none}}
+settings: {outbox: 5}
+"""
+
+
+def test_an_agents_file_is_checked_and_shown(ringlight: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(AGENT)
+    fine = f"{file}: fine; serves 1 node (circuits: emulator, GPUs: none); other than the defaults: settings.outbox\n"
+    assert ringlight("config", "check", "--agent", str(file)).out == fine
+    lines = ringlight("config", "show", "--agent", "--config", str(file)).out.splitlines()
+    assert next(line for line in lines if line.startswith("settings.outbox")).split()[1:4] == ["5", "*", "reports"]
+    shown = yaml.safe_load(ringlight("config", "show", "--agent", "-o", "yaml").out)
+    assert shown["settings"]["outbox"] == AgentSettings().outbox
+    assert shown["settings"].keys() == set(AgentSettings.__slots__)
+
+
+def test_an_agents_file_that_is_wrong_is_refused(ringlight: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(AGENT.replace("outbox: 5", "outbox: 0"))
+    outcome = ringlight("config", "check", "--agent", str(file))
+    assert outcome.code == ExitCode.ERROR
+    assert "settings.outbox" in outcome.err
+    assert "docs/agent.md explains every key" in outcome.err

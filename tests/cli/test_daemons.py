@@ -12,6 +12,7 @@ import pytest
 
 from ringlight.cli.daemons import announce
 from ringlight.cli.exit_codes import ExitCode
+from ringlight.emulator.fidelity import Fidelity
 
 Run = Callable[..., Any]
 
@@ -20,6 +21,7 @@ import asyncio, logging, sys
 from ringlight.cli import daemons
 from ringlight.cli.main import ringlight, main
 from ringlight.cli.lazy import LazyCommand
+from ringlight.emulator.fidelity import Fidelity
 from ringlight.fabric.errors import UnavailableError
 import click
 
@@ -192,8 +194,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     stand_in("ringlight.fabric.file", load_fabric=lambda path: ("fabric", path))
     stand_in("ringlight.controller.configuration_file", load_settings=lambda path: ("settings", path))
     stand_in("ringlight.controller.daemon", run_controller=taking("controller"))
-    stand_in("ringlight.agents.daemon", run_agent=taking("agent"))
-    stand_in("ringlight.agents.drivers.emulator", emulator_hardware=lambda socket: ("hardware", socket))
+
+    def run_agent(file: Any, hardware: Any, *, ready: Any) -> str:
+        found.update(file=file, hardware=hardware, ready=ready)
+        return "agent"
+
+    stand_in("ringlight.agents.daemon", run_agent=run_agent)
+    monkeypatch.setattr("ringlight.agents.backends.hardware_of", lambda _file, wiring, _rng: ("hardware", wiring))
     stand_in("ringlight.emulator.daemon", run_emulator=taking("emulator"))
     for command in ("controller", "agent", "emulator"):
         monkeypatch.setattr(f"ringlight.cli.{command}.run_daemon", run_daemon)
@@ -234,14 +241,33 @@ def test_controller_with_everything(ringlight: Run, started: dict[str, Any]) -> 
 def test_agent(ringlight: Run, started: dict[str, Any]) -> None:
     options = "--id a1 --node n1 --node n2 --controller c:1 --emulator e.sock --state s"
     assert ringlight("agent", *options.split()).code == ExitCode.FINE
-    assert started == PLAIN | {
-        "daemon": "agent",
-        "agent_id": "a1",
-        "nodes": ("n1", "n2"),
-        "controller": "c:1",
-        "hardware": ("hardware", Path("e.sock")),
-        "state_dir": Path("s"),
-    }
+    file = started.pop("file")
+    assert started == PLAIN | {"daemon": "agent", "hardware": ("hardware", None)}
+    assert (file.id, file.controller, file.state, list(file.nodes)) == ("a1", "c:1", Path("s"), ["n1", "n2"])
+    assert {node.circuits.emulator.socket for node in file.nodes.values()} == {Path("e.sock")}
+
+
+def test_agent_with_a_file(ringlight: Run, started: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    nodes = "nodes: {n7: {circuits: {emulator: {socket: e}}, gpus: none}}"
+    path.write_text(f"id: a2\ncontroller: c:2\nstate: s2\n{nodes}\n")
+    assert ringlight("agent", "--config", str(path)).code == ExitCode.FINE
+    assert (started["file"].id, list(started["file"].nodes)) == ("a2", ["n7"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--config a.yaml --node n1 --controller c:1", "--node, --controller: this is in the file"),
+        ("--id a1 --node n1 --state s", "give --config FILE, or --id, --node, --emulator and --state"),
+        ("--id -a --node n1 --state s --emulator e", "'-a' is not an agent id"),
+    ],
+)
+def test_an_agent_is_described_in_one_place(ringlight: Run, started: dict[str, Any], options: str, said: str) -> None:
+    outcome = ringlight("agent", *options.split())
+    assert outcome.code == ExitCode.ERROR
+    assert said in outcome.err
+    assert started == {}
 
 
 def test_emulator_run_with_defaults(ringlight: Run, started: dict[str, Any]) -> None:
@@ -255,11 +281,14 @@ def test_emulator_run_with_defaults(ringlight: Run, started: dict[str, Any]) -> 
         "nodes_per_agent": 1,
         "state_dir": None,
         "seed": 0,
+        "fidelity": Fidelity.FAST,
+        "module_socket": None,
     }
 
 
 def test_emulator_run_with_everything(ringlight: Run, started: dict[str, Any]) -> None:
     options = "--fabric f --no-agents --listen h:2 --socket e.sock --nodes-per-agent 8 --state s --seed 7"
+    options += " --modules registers --module-socket m.sock"
     assert ringlight("emulator", "run", *options.split()).code == ExitCode.FINE
     assert started == PLAIN | {
         "daemon": "emulator",
@@ -270,6 +299,8 @@ def test_emulator_run_with_everything(ringlight: Run, started: dict[str, Any]) -
         "nodes_per_agent": 8,
         "state_dir": Path("s"),
         "seed": 7,
+        "fidelity": Fidelity.REGISTERS,
+        "module_socket": Path("m.sock"),
     }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from ringlight.emulator.observer import Observer, observe
 from ringlight.emulator.stack import Stack, run_stack
+from ringlight.fabric.spec import default_bundles
 from ringlight.protos.v1 import emulator_pb2 as pb
 from ringlight.protos.v1 import fabric_pb2
 
@@ -72,8 +73,14 @@ class Lab:
         return {node: generations[node] for ring in rings for node in ring.nodes}
 
 
+@pytest.fixture(params=["fast", "registers"])
+def fidelity(request) -> str:
+    """How closely the hardware is emulated: every test of the suite holds for both."""
+    return request.param
+
+
 @pytest.fixture
-def lab(tmp_path):
+def lab(tmp_path, fidelity):
     """Starts a lab: `async with lab() as running`."""
 
     @asynccontextmanager
@@ -81,8 +88,12 @@ def lab(tmp_path):
         *, nodes: int = 20, rings: int = 3, tp: int = 16, k: int = 2, settings=None, name: str = "lab", **more
     ):
         fabric = {"name": "lab", "k": k, "gpus": 4, "nodes": {"count": nodes}}
+        if fidelity == "registers":  # two modules a bundle are enough to disagree
+            fabric["bundles"] = [{"edge": bundle.edge, "modules": 2} for bundle in default_bundles(k, 4)]
         async with (
-            run_stack(tmp_path / name, fabric, settings={**SETTINGS, **(settings or {})}, **more) as stack,
+            run_stack(
+                tmp_path / name, fabric, settings={**SETTINGS, **(settings or {})}, modules=fidelity, **more
+            ) as stack,
             observe(stack.controller, stack.emulator) as observer,
         ):
             running = Lab(stack, observer, nodes)

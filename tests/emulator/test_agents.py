@@ -70,7 +70,7 @@ def start_lab(controller, make_wiring, tmp_path: FilePath) -> StartLab:
         wanted = -(-nodes // per_agent) if expect is None else expect
         try:
             await controller.until(lambda: len(controller.live) == wanted)
-            yield Lab(plant, Emulation(plant, server, hosted), hosted, controller)
+            yield Lab(plant, Emulation(plant, server.publish, hosted), hosted, controller)
         finally:
             await hosted.stop()
             await server.stop()

@@ -48,7 +48,7 @@ async def serve() -> AsyncIterator[Callable[[Plant, Followed | None], Awaitable[
     async def start(plant: Plant, agents: Followed | None) -> Any:
         server = grpc.aio.server()
         hardware = HardwareServer(plant, Random(1))
-        service = EmulatorService(Emulation(plant, hardware, agents))
+        service = EmulatorService(Emulation(plant, hardware.publish, agents))
         emulator_pb2_grpc.add_EmulatorServiceServicer_to_server(service, server)
         port = server.add_insecure_port("127.0.0.1:0")
         await server.start()

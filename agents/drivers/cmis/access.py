@@ -34,6 +34,9 @@ class ModuleMemory(Protocol):
     def limit_reads(self, size: int) -> None:
         """Ask the module for so many bytes at once, where the driver does the asking."""
 
+    def is_present(self) -> bool:
+        """Whether a module is plugged in, as far as that can be seen without asking it."""
+
     async def read(self, page: int, byte: int, length: int) -> bytes:
         """Bytes of one half: lower memory is page 0 below byte 128.
 
@@ -71,6 +74,9 @@ class Transfers(Protocol):
             UnavailableError: the bus is gone.
         """
 
+    def is_present(self) -> bool:
+        """Whether a module is plugged in, as far as that can be seen."""
+
     async def interrupted(self) -> None:
         """Wait until the module asks to be looked at."""
 
@@ -92,6 +98,10 @@ class PagedMemory:
     def limit_reads(self, size: int) -> None:
         """Ask the module for so many bytes at once."""
         self._read_size = size
+
+    def is_present(self) -> bool:
+        """Whether a module is plugged in, as far as that can be seen."""
+        return self._transfers.is_present()
 
     async def read(self, page: int, byte: int, length: int) -> bytes:
         """Bytes of one half, in pieces that the module gives."""

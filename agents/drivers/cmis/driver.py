@@ -113,19 +113,17 @@ class CmisDriver:
     async def switch(self, bundle: int, path: Path) -> SwitchOutcome:
         """Select a path on all modules of a bundle at once, and read back what they select.
 
-        When they do not all succeed, the bundle is `UNKNOWN` until it is read, and a fault says which module failed.
+        When they do not all succeed, a fault says which module failed, and the bundle is whatever is read back then:
+        `UNKNOWN` unless all of them agree.
 
         Raises:
             UnavailableError: there is no way to any module.
         """
         modules = self._bundles[bundle]
         outcomes = await asyncio.gather(*(self._move(module, path) for module in modules))
-        await self._look_at({module.name: module for module in modules})
-        if any(isinstance(outcome, ModuleTroubleError) for outcome in outcomes):
-            return SwitchOutcome(Path.UNKNOWN, 0.0)
-        assert self._told is not None  # noqa: S101 - looking sets it
-        seconds = max(outcome for outcome in outcomes if isinstance(outcome, float))
-        return SwitchOutcome(self._told.circuits[bundle], seconds)
+        found = await self._look_at({module.name: module for module in modules})
+        seconds = max((outcome for outcome in outcomes if isinstance(outcome, float)), default=0.0)
+        return SwitchOutcome(found.circuits[bundle], seconds)
 
     async def powers(self) -> Mapping[PortKey, OpticalPower]:
         """Measure the light at every port that is selected now.

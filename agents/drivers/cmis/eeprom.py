@@ -51,6 +51,10 @@ class EepromFile:
     def limit_reads(self, size: int) -> None:
         """Nothing: the kernel asks the module for as much as it gives."""
 
+    def is_present(self) -> bool:
+        """For all that a file shows."""
+        return True
+
     async def read(self, page: int, byte: int, length: int) -> bytes:
         """Bytes of one half.
 

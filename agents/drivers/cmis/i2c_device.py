@@ -93,6 +93,10 @@ class I2cDevice:
                 raise NotAcknowledgedError from error
             raise UnavailableError(f"the I2C adapter {self._path} is gone: {error.strerror}") from error
 
+    def is_present(self) -> bool:
+        """For all that an adapter shows."""
+        return True
+
     async def interrupted(self) -> None:
         """Never: an adapter shows no lines."""
         await asyncio.get_running_loop().create_future()

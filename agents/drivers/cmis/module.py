@@ -140,6 +140,8 @@ class DrivenModule:
             ModuleTroubleError: it does not answer, or not as it should.
             UnavailableError: there is no way to it.
         """
+        if not self._memory.is_present():
+            raise ModuleTroubleError(Trouble.DEAD, "nothing is plugged in")
         async with self._turn:
             try:
                 return await self._look(self._started())

@@ -19,7 +19,7 @@ _TRANSFER = 1
 _REPLIED, _LINES_CHANGED = 0, 1
 _ACKNOWLEDGED, _NO_ANSWER, _REFUSED = 0, 1, 2
 _ADDRESS = 0x50
-_INTERRUPT = 0x01
+_PRESENT = 0x02
 _ANSWER_WITHIN = 2.0  # seconds
 
 
@@ -90,6 +90,10 @@ class SocketTransfers:
         """
         return await self._opened().transfer(self._select, data, length)
 
+    def is_present(self) -> bool:
+        """Whether ModPrsL is asserted."""
+        return self._connection is None or self._connection.is_present(self._select)
+
     async def interrupted(self) -> None:
         """Wait until IntL is asserted, or the module comes or goes.
 
@@ -120,6 +124,7 @@ class _Connection:
         self._pending: dict[int, asyncio.Future[bytes]] = {}
         self._last_id = 0
         self._changed = [asyncio.Event() for _ in range(selects)]
+        self._lines = [_PRESENT] * selects  # until told otherwise
         self._lost: str | None = None
         self._receiver = asyncio.get_running_loop().create_task(self._receive(), name=f"module bus {name}")
 
@@ -168,6 +173,10 @@ class _Connection:
             raise UnavailableError(reason) from None
         finally:
             self._pending.pop(request, None)
+
+    def is_present(self, select: int) -> bool:
+        """Whether a module is plugged in."""
+        return select >= len(self._lines) or bool(self._lines[select] & _PRESENT)
 
     async def line_changed(self, select: int) -> None:
         """Wait until a line of a module changed since the last time this was asked."""
@@ -218,8 +227,8 @@ class _Connection:
             answer.set_exception(UnavailableError(f"the module bus of {self._name}: {data.decode(errors='replace')}"))
 
     def _note(self, select: int, lines: int) -> None:
-        del lines  # that it changed is enough: whoever is woken looks for himself
         if select < len(self._changed):
+            self._lines[select] = lines
             self._changed[select].set()
 
     def _lose(self, reason: str) -> None:

@@ -20,6 +20,7 @@ from ringlight.fabric.circuits import Path
 PATIENCE = 0.1  # seconds that a module may refuse an access, being busy
 _POLL = 0.0005  # seconds between looks at a commit that is in progress
 _MARGIN, _SLACK = 2.0, 0.02  # advertised durations are upper bounds, and not all modules keep them
+_LATE = 0.4  # seconds that a module may be late which says that it is still at it: what it does, it then does anyway
 _STAGINGS = 3
 
 _SUCCESS, _IN_PROGRESS, _HARDWARE = 1, 2, 7
@@ -158,7 +159,7 @@ class PagedSwitch:
         await self._stage(codes)
         await self._write(self._profile.enable, b"\1")
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._longest
+        begun = loop.time()
         # A commit that was not acknowledged may have been taken all the same. It may be repeated: it is the same one.
         await self._write(self._profile.commit, b"\1")
         while True:
@@ -169,9 +170,10 @@ class PagedSwitch:
                     raise _not_moved(refusals)
                 if committed == codes:
                     return
-            if loop.time() >= end:
+            longest = self._longest + (_LATE if _IN_PROGRESS in results else 0.0)
+            if loop.time() - begun >= longest:
                 raise ModuleTroubleError(
-                    Trouble.SWITCH_FAILED, f"a commit of {path.name} was not done after {self._longest:.3g} s"
+                    Trouble.SWITCH_FAILED, f"a commit of {path.name} was not done after {longest:.3g} s"
                 )
             await asyncio.sleep(_POLL)
 

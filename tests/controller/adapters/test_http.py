@@ -4,13 +4,12 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ringlight.controller.adapters.http import HttpFace
 from ringlight.controller.adapters.prometheus import Metrics
-from ringlight.controller.daemon import _serve_http
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.view import view_fabric
 from ringlight.controller.settings import Settings
 from ringlight.fabric.errors import InvalidError
+from ringlight.protos.http_face import HttpFace, serve_http
 
 
 class Face:
@@ -32,7 +31,8 @@ def make_face(make_wiring):
     engine = Engine(make_wiring(8), Settings())
 
     def make(not_ready=lambda: ""):
-        return HttpFace(Metrics(lambda: view_fabric(engine.state, 0.0), not_ready, lambda: 0), not_ready)
+        metrics = Metrics(lambda: view_fabric(engine.state, 0.0), not_ready, lambda: 0)
+        return HttpFace(metrics.render, not_ready, hint="choose another --http address")
 
     return make
 
@@ -91,7 +91,7 @@ async def test_a_host_that_does_not_exist_is_an_error_too(make_face):
 
 async def test_an_ipv6_address_is_shown_as_one_that_can_be_used(make_face):
     try:
-        async with _serve_http(make_face(), "[::1]:0") as address, aiohttp.ClientSession() as client:
+        async with serve_http(make_face(), "[::1]:0") as address, aiohttp.ClientSession() as client:
             assert address.startswith("[::1]:")
             async with client.get(f"http://{address}/livez") as reply:
                 assert reply.status == 200

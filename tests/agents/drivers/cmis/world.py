@@ -57,6 +57,9 @@ class Wires:
             raise NotAcknowledgedError
         return answer
 
+    def is_present(self) -> bool:
+        return self.module.present
+
     async def interrupted(self) -> None:
         await self.asked.wait()
         self.asked.clear()
