@@ -156,7 +156,7 @@ def test_faults_of_gpus_are_told_and_those_of_modules_are_theirs_to_tell(rack):
 
 
 def test_nobody_switches_but_over_the_bus(rack):
-    with pytest.raises(ConflictError, match="registers of its modules"):
+    with pytest.raises(ConflictError, match="made of modules"):
         rack.plant.select(0, 0, P1)
 
 
