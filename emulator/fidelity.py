@@ -7,7 +7,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from ringlight.agents.drivers.cmis.backend import cmis_drivers
 from ringlight.agents.drivers.cmis.file import CmisNode, ModuleAddress
 from ringlight.agents.drivers.emulator import emulator_hardware
 from ringlight.agents.ports import CircuitDriver, GpuHealth
+from ringlight.emulator.eeprom_files import eeprom_files
 from ringlight.emulator.fibre_plant import FibrePlant
 from ringlight.emulator.hardware import HardwareServer
 from ringlight.emulator.i2c_server import I2cServer
@@ -37,10 +38,11 @@ class Fidelity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
-    """Where agents find the hardware, and the buses of its modules."""
+    """Where agents find the hardware, the buses of its modules, and the modules as files (None: nowhere)."""
 
     hardware: Path
     modules: Path
+    files: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ async def emulated_hardware(
     Args:
         fabric: what is emulated.
         fidelity: how closely.
-        sockets: where it is served; the modules only where there are any.
+        sockets: where it is served; modules only where there are any.
         boot: begins every hardware boot id.
         seed: of everything that is drawn.
 
@@ -101,16 +103,16 @@ async def _serve_registers(wiring: Wiring, sockets: Sockets, boot: str, seed: in
     buses = I2cServer(plant, clock)
     plant.moved = buses.moved
     buses.moved(plant.keys())
-    await server.start(sockets.hardware)
-    try:
+    addresses = f"socket={sockets.hardware} modules={sockets.modules}"
+    async with AsyncExitStack() as exits:
+        await server.start(sockets.hardware)
+        exits.push_async_callback(server.stop)
         await buses.start(sockets.modules)
-        try:
-            addresses = f"socket={sockets.hardware} modules={sockets.modules}"
-            yield EmulatedHardware(plant, server.publish, _hosted(wiring, sockets, seed), addresses)
-        finally:
-            await buses.stop()
-    finally:
-        await server.stop()
+        exits.push_async_callback(buses.stop)
+        if sockets.files is not None:
+            await exits.enter_async_context(eeprom_files(sockets.files, wiring, buses))
+            addresses += f" files={sockets.files}"
+        yield EmulatedHardware(plant, server.publish, _hosted(wiring, sockets, seed), addresses)
 
 
 def _factory(seed: int) -> Callable[[str, int, int, float], Module]:
