@@ -235,7 +235,7 @@ def _emulator_arguments(directory: Path, controller: str, nodes_per_agent: int, 
         *("--socket", str(directory / "hardware.sock")),
         *("--state", str(directory / "agents")),
         *("--modules", modules),
-        *("--module-socket", str(directory / "modules.sock")),
+        *(("--module-socket", str(directory / "modules.sock")) if modules == "registers" else ()),
         *("--nodes-per-agent", str(nodes_per_agent)),
         *("--seed", str(seed)),
     ]
