@@ -28,6 +28,9 @@ from ringlight.emulator.register_plant import RegisterPlant
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.wiring import Wiring
 
+# Emulated modules ask to be looked at without fail, and hundreds of them are watched from this one process.
+_POLL = 5.0  # seconds between looks at a module that does not ask
+
 
 class Fidelity(StrEnum):
     """How closely hardware is emulated."""
@@ -102,7 +105,7 @@ async def _serve_registers(wiring: Wiring, sockets: Sockets, boot: str, seed: in
     server = HardwareServer(plant, Random(seed))  # noqa: S311 - switches nothing here
     buses = I2cServer(plant, clock)
     plant.moved = buses.moved
-    buses.moved(plant.keys())
+    buses.moved(plant.every_module())
     addresses = f"socket={sockets.hardware} modules={sockets.modules}"
     async with AsyncExitStack() as exits:
         await server.start(sockets.hardware)
@@ -143,4 +146,4 @@ def _addresses(wiring: Wiring, socket: Path, name: str) -> CmisNode:
     for bundle in wiring.spec.bundles:
         bundles.append([ModuleAddress(socket=socket, bus=name, select=select + at) for at in range(bundle.modules)])
         select += bundle.modules
-    return CmisNode(bundles=bundles)
+    return CmisNode(bundles=bundles, poll=_POLL)

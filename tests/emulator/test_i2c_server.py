@@ -132,7 +132,7 @@ async def lab(rack, tmp_path) -> AsyncIterator[Lab]:
 async def _served(rack: Rack, directory: FilePath) -> AsyncIterator[Lab]:
     server = I2cServer(rack.plant, lambda: rack.now)
     rack.plant.moved = server.moved
-    server.moved(rack.plant.keys())
+    server.moved(rack.plant.every_module())
     socket = directory / "i2c.sock"
     await server.start(socket)
     lab = Lab(rack, server, socket)
@@ -222,7 +222,7 @@ async def test_modules_move_on_by_themselves_whether_or_not_anybody_talks_to_the
             done.set()
 
     rack.plant.moved = moved
-    server.moved(rack.plant.keys())
+    server.moved(rack.plant.every_module())
     await server.start(tmp_path / "i2c.sock")
     try:
         async with asyncio.timeout(PATIENCE):
