@@ -237,7 +237,8 @@ class _Demo:
         after = self._observer.last_sequence
         await self._observer.emulator.Inject(fault)
         healed = await self._observer.until(
-            lambda event: event.kind == "ring-active" and event.subject == ring, after=after
+            lambda event: event.kind == "ring-active" and event.subject == ring and "heal_seconds" in event.data,
+            after=after,
         )
         return float(healed.data["heal_seconds"])
 

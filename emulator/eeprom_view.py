@@ -2,10 +2,12 @@
 
 Byte b of the lower memory is at b; byte b of page P at P·128 + b, so that page 00h follows the lower memory. Whoever
 reads or writes selects no page: that is done here, for each access, and page 00h is selected again afterwards, also
-after an access that failed. An access that crosses into another page becomes several.
+after an access that failed. An access that crosses into another page becomes several, and what is written goes byte by
+byte, so a module is never given more than it takes.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ringlight.emulator.module.nack import Nack
 
@@ -32,30 +34,34 @@ class EepromView:
         Raises:
             Nack: the module did not acknowledge something.
         """
-        return b"".join(
-            self._on_page(page, bytes((byte,)), part)
-            for page, byte, part in _pieces(offset, min(length, SIZE - offset))
-        )
+        data = b""
+        for page, byte, part in _pieces(offset, min(length, SIZE - offset)):
+            with self._selected(page):
+                data += self._transfer(bytes((byte,)), part)
+        return data
 
     def write(self, offset: int, data: bytes) -> int:
         """Bytes to an offset and on; how many were written.
 
         Raises:
-            Nack: the module did not acknowledge something; pages before may have been written.
+            Nack: the module did not acknowledge something; bytes before may have been written.
         """
         written = 0
-        for page, byte, part in _pieces(offset, min(len(data), SIZE - offset)):
-            self._on_page(page, bytes((byte,)) + data[written : written + part], 0)
-            written += part
+        for page, first, part in _pieces(offset, min(len(data), SIZE - offset)):
+            with self._selected(page):
+                for byte in range(first, first + part):
+                    self._transfer(bytes((byte, data[written])), 0)
+                    written += 1
         return written
 
-    def _on_page(self, page: int, data: bytes, length: int) -> bytes:
-        """One transfer with a page selected."""
+    @contextmanager
+    def _selected(self, page: int) -> Iterator[None]:
         if page == 0:
-            return self._transfer(data, length)
+            yield
+            return
         self._select(page)
         try:
-            return self._transfer(data, length)
+            yield
         finally:
             self._go_back()
 

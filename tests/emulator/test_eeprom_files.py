@@ -16,18 +16,8 @@ from ringlight.emulator.faults import FaultKind
 from ringlight.emulator.i2c_server import I2cServer
 from ringlight.fabric.circuits import Path
 from ringlight.fabric.errors import InvalidError, UnavailableError
+from tests.emulator.fuse import needs_fuse
 from tests.emulator.rack import Rack
-
-
-def _why_not() -> str:
-    try:
-        files_module._load_fuse()
-    except UnavailableError as error:
-        return str(error)
-    return ""
-
-
-needs_fuse = pytest.mark.skipif(bool(_why_not()), reason=_why_not())
 
 
 @pytest.fixture

@@ -64,12 +64,24 @@ def test_pages_of_a_module_are_where_the_kernel_has_them():
     assert host.byte(0x10, 128) == 0xFF
 
 
-def test_after_an_access_that_failed_page_00h_is_selected():
+def test_more_than_a_module_takes_at_once_is_written_all_the_same():
     host = Host()
     host.settle()
+    _view_of(host).write(0x10 * 128 + 213, b"\xa5" * 19)
+    assert host.read(0x10, 213, 19) == b"\xa5" * 19
+
+
+def test_after_an_access_that_failed_page_00h_is_selected():
+    memory = Memory()
+
+    def refusing(data, length):
+        if data[0] == 200:
+            raise Nack(of_address=False)
+        return memory.transfer(data, length)
+
     with pytest.raises(Nack):
-        _view_of(host).write(0x10 * 128 + 128, bytes(100))
-    assert host.module.read(2, host.now, 126) == b"\0\0"
+        EepromView(refusing).read(0x10 * 128 + 200, 8)
+    assert memory.page == 0
 
 
 def test_a_module_that_does_not_go_back_spoils_no_access():
