@@ -18,7 +18,12 @@ from ringlight.agents.drivers.cmis.backend import cmis_drivers, cmis_problems
 from ringlight.agents.drivers.emulator import emulator_hardware
 from ringlight.agents.drivers.polatis import metrics as polatis_metrics
 from ringlight.agents.drivers.polatis.backend import polatis_drivers, polatis_problems
+from ringlight.agents.gpu import metrics as gpu_metrics
+from ringlight.agents.gpu.command import CommandHealth, command_problems
+from ringlight.agents.gpu.dcgm import DcgmHealth, dcgm_problems
+from ringlight.agents.gpu.memory import XidMemory
 from ringlight.agents.gpu.none import NoGpuHealth
+from ringlight.agents.gpu.nvml import NvmlHealth, nvml_problems
 from ringlight.agents.ports import CircuitDriver, GpuHealth, MetricFamily
 from ringlight.fabric.errors import InvalidError
 from ringlight.fabric.problem import Problem
@@ -73,11 +78,13 @@ class GpuBackend:
 
     Attributes:
         source: of a node.
+        problems: what is wrong with the file as far as this kind goes, told how many GPUs a node has if that is known.
         families: what it measures.
         needs_fabric: whether it must be told how many GPUs there should be.
     """
 
     source: Callable[[Site, str], GpuHealth]
+    problems: Callable[[AgentFile, int | None], Collection[Problem]] = lambda _file, _gpus: ()
     families: tuple[MetricFamily, ...] = ()
     needs_fabric: bool = False
 
@@ -100,6 +107,18 @@ def _emulated_gpus(site: Site, node: str) -> GpuHealth:
     return site.emulated(str(site.file.nodes[node].gpus.chosen.socket))(node)[1]
 
 
+def _nvml(site: Site, node: str) -> GpuHealth:
+    return NvmlHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen, _xids(site, node))
+
+
+def _dcgm(site: Site, node: str) -> GpuHealth:
+    return DcgmHealth(site.require_wiring().spec.gpus, site.file.nodes[node].gpus.chosen, _xids(site, node))
+
+
+def _xids(site: Site, node: str) -> XidMemory:
+    return XidMemory(site.file.state / f"xids-{site.file.id}-{node}.json")
+
+
 CIRCUITS: dict[str, CircuitBackend] = {
     "emulator": CircuitBackend(_emulated, needs_fabric=False),
     "cmis": CircuitBackend(
@@ -116,6 +135,23 @@ CIRCUITS: dict[str, CircuitBackend] = {
 
 GPUS: dict[str, GpuBackend] = {
     "emulator": GpuBackend(_emulated_gpus),
+    "nvml": GpuBackend(
+        _nvml,
+        lambda file, gpus: nvml_problems(file.gpus_of("nvml"), gpus or 0),
+        gpu_metrics.FAMILIES,
+        needs_fabric=True,
+    ),
+    "dcgm": GpuBackend(
+        _dcgm,
+        lambda file, gpus: dcgm_problems(file.gpus_of("dcgm"), gpus or 0),
+        gpu_metrics.FAMILIES,
+        needs_fabric=True,
+    ),
+    "command": GpuBackend(
+        lambda site, node: CommandHealth(site.file.nodes[node].gpus.chosen),
+        lambda file, _gpus: command_problems(file.gpus_of("command"), file.settings.open_timeout),
+        gpu_metrics.FAMILIES,
+    ),
     "none": GpuBackend(lambda _site, _node: NoGpuHealth()),
 }
 
@@ -123,7 +159,7 @@ GPUS: dict[str, GpuBackend] = {
 def problems_of(file: AgentFile, wiring: Wiring | None) -> list[Problem]:
     """What is wrong with a file, seen together with its fabric."""
     if wiring is None:
-        return list(_without_fabric(file))
+        return [*_without_fabric(file), *_of_gpus(file, None)]
     problems = [
         Problem(f"nodes.{name}", f"the fabric {wiring.spec.name!r} has no such node")
         for name in file.nodes
@@ -133,7 +169,13 @@ def problems_of(file: AgentFile, wiring: Wiring | None) -> list[Problem]:
         return problems
     for kind in sorted({node.circuits.kind for node in file.nodes.values()}):
         problems += CIRCUITS[kind].problems(file, wiring)
-    return problems
+    return [*problems, *_of_gpus(file, wiring.spec.gpus)]
+
+
+def _of_gpus(file: AgentFile, gpus: int | None) -> Iterator[Problem]:
+    for kind in sorted({node.gpus.kind for node in file.nodes.values()}):
+        if gpus is not None or not GPUS[kind].needs_fabric:
+            yield from GPUS[kind].problems(file, gpus)
 
 
 def _without_fabric(file: AgentFile) -> Iterator[Problem]:
@@ -152,9 +194,8 @@ def families_of(file: AgentFile) -> tuple[MetricFamily, ...]:
     """What the hardware of a file measures, for the agent's metrics page."""
     circuits = sorted({node.circuits.kind for node in file.nodes.values()})
     gpus = sorted({node.gpus.kind for node in file.nodes.values()})
-    return tuple(
-        chain.from_iterable([*(CIRCUITS[kind].families for kind in circuits), *(GPUS[kind].families for kind in gpus)])
-    )
+    families = [*(CIRCUITS[kind].families for kind in circuits), *(GPUS[kind].families for kind in gpus)]
+    return tuple(dict.fromkeys(chain.from_iterable(families)))  # kinds may measure the same
 
 
 def hardware_of(file: AgentFile, wiring: Wiring | None, rng: Random) -> Hardware:

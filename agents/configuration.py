@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from ringlight.agents.drivers.cmis.file import CmisNode
 from ringlight.agents.drivers.polatis.file import PolatisNode, PolatisSwitch
-from ringlight.agents.gpu.file import NoGpus
+from ringlight.agents.gpu.file import CommandGpus, DcgmGpus, NoGpus, NvmlGpus
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import AGENT_ID, AGENT_ID_FORM
 from ringlight.fabric.errors import InvalidError
@@ -75,6 +75,9 @@ class Gpus(_OneOf):
     """Where a node's GPU health comes from. ``gpus: none`` is short for ``gpus: {none: {}}``."""
 
     emulator: EmulatorSocket | None = None
+    nvml: NvmlGpus | None = None
+    dcgm: DcgmGpus | None = None
+    command: CommandGpus | None = None
     nothing: NoGpus | None = Field(default=None, alias="none")
 
 
@@ -122,6 +125,10 @@ class AgentFile(_Model):
     def circuits_of(self, kind: str) -> dict[str, Any]:
         """What stands below this kind of circuits, for each node that has it."""
         return {name: node.circuits.chosen for name, node in self.nodes.items() if node.circuits.kind == kind}
+
+    def gpus_of(self, kind: str) -> dict[str, Any]:
+        """What stands below this kind of source of GPU health, for each node that has it."""
+        return {name: node.gpus.chosen for name, node in self.nodes.items() if node.gpus.kind == kind}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from prometheus_client.exposition import generate_latest
 from ringlight import __version__
 from ringlight.agents.agent import Agent
 from ringlight.agents.node import ServedNode
-from ringlight.agents.ports import MetricFamily
+from ringlight.agents.ports import Measurement, MetricFamily
 from ringlight.agents.session_end import SessionEnd
 from ringlight.fabric.circuits import FaultClass
 from ringlight.fabric.outcomes import ApplyCode
@@ -42,9 +42,10 @@ class AgentMetrics:
         self._families = tuple(families)
 
     async def render(self) -> bytes:
-        """The exposition text: taken at once, and written in a thread."""
-        shown = [*self._of_agent(), *self._of_nodes(), *self._measured()]
-        return await asyncio.to_thread(_text, shown)
+        """The exposition text: taken at once, and written in a thread, which for many modules takes a while."""
+        counted = [*self._of_agent(), *self._of_nodes()]
+        measured = [(node.name, node.measurements()) for node in sorted(self._agent.nodes, key=lambda node: node.name)]
+        return await asyncio.to_thread(_text, counted, measured, self._families)
 
     def _of_agent(self) -> Iterator[Metric]:
         agent, tally = self._agent, self._agent.tally
@@ -98,18 +99,22 @@ class AgentMetrics:
             switches.add_metric([node.name], node.tally.switches.cumulative(), node.tally.switches.sum)
         yield switches
 
-    def _measured(self) -> Iterator[Metric]:
-        shown: dict[str, GaugeMetricFamily | CounterMetricFamily] = {}
-        labels: dict[str, tuple[str, ...]] = {}
-        for family in self._families:
-            kind = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
-            shown[family.name] = kind(family.name, family.text, labels=["node", *family.labels])
-            labels[family.name] = family.labels
-        for node in sorted(self._agent.nodes, key=lambda node: node.name):
-            for measured in node.measurements():
-                values = [measured.labels[label] for label in labels[measured.family]]
-                shown[measured.family].add_metric([node.name, *values], measured.value)
-        yield from shown.values()
+
+_Measured = Sequence[tuple[str, Sequence[Measurement]]]
+
+
+def _measured(taken: _Measured, families: Sequence[MetricFamily]) -> Iterator[Metric]:
+    """What nodes measured, under the families that backends declare."""
+    shown: dict[str, GaugeMetricFamily | CounterMetricFamily] = {}
+    for family in families:
+        kind = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+        shown[family.name] = kind(family.name, family.text, labels=["node", *family.labels])
+    labels = {family.name: family.labels for family in families}
+    for node, measurements in taken:
+        for one in measurements:
+            values = [one.labels[label] for label in labels[one.family]]
+            shown[one.family].add_metric([node, *values], one.value)
+    yield from shown.values()
 
 
 def _by_node(
@@ -155,7 +160,7 @@ class _Shown:
         return self._families
 
 
-def _text(families: Sequence[Metric]) -> bytes:
+def _text(counted: Sequence[Metric], taken: _Measured, families: Sequence[MetricFamily]) -> bytes:
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Shown(families))
+    registry.register(_Shown([*counted, *_measured(taken, families)]))
     return generate_latest(registry)

@@ -1,17 +1,21 @@
 """Agents' files: what passes, and that every mistake is told with its place and its cure."""
 
+import json
 from pathlib import Path
 from random import Random
 
 import pytest
 import yaml
 
-from ringlight.agents.backends import CIRCUITS, GPUS, hardware_of
+from ringlight.agents.backends import CIRCUITS, GPUS, families_of, hardware_of
 from ringlight.agents.configuration import AgentFile, Circuits, EmulatorSocket, Gpus, settings_of
 from ringlight.agents.configuration_file import AgentFileError, load_agent_file
 from ringlight.agents.drivers.emulator import EmulatedDriver
 from ringlight.agents.drivers.polatis.driver import PolatisDriver
+from ringlight.agents.gpu.command import CommandHealth
+from ringlight.agents.gpu.dcgm import DcgmHealth
 from ringlight.agents.gpu.none import NoGpuHealth
+from ringlight.agents.gpu.nvml import NvmlHealth
 from ringlight.agents.settings import AgentSettings
 from ringlight.fabric.file import FabricFileError
 
@@ -153,3 +157,52 @@ def test_every_setting_has_a_unit_and_a_reason():
 
 def test_a_path_is_kept_as_it_is_written(load):
     assert load(state="here").file.state == Path("here")
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-1", "true", "'1'"])
+def test_seconds_are_a_number_of_them(load, value):
+    nodes = f"nodes: {{n0: {json.dumps(EMULATED)}}}"
+    text = f"id: a1\ncontroller: c:1\nstate: /s\n{nodes}\nsettings: {{read_timeout: {value}}}\n"
+    (told,) = problems(load, text)
+    assert told.startswith("settings.read_timeout: ")
+
+
+def test_numbers_of_gpu_sources_are_numbers(load):
+    for gpus in ({"nvml": {"every": float("nan")}}, {"command": {"run": ["x"], "every": float("inf")}}):
+        (told,) = problems(load, nodes={"n0": EMULATED | {"gpus": gpus}})
+        assert ".every: " in told
+
+
+def test_every_source_of_gpu_health_is_made_from_its_part(load, tmp_path):
+    sources = {
+        "n0": ({"nvml": {"devices": []}}, NvmlHealth),
+        "n1": ({"dcgm": {"url": "http://h:9400/metrics"}}, DcgmHealth),
+        "n2": ({"command": {"run": ["gpus", "4"]}}, CommandHealth),
+    }
+    nodes = {name: EMULATED | {"gpus": gpus} for name, (gpus, _) in sources.items()}
+    read = load(fabric=str(tmp_path / "fabric.yaml"), nodes=nodes)
+    hardware = hardware_of(read.file, read.wiring, Random(1))
+    for name, (_, kind) in sources.items():
+        assert isinstance(hardware(name)[1], kind)
+    names = [family.name for family in families_of(read.file)]
+    assert "ringlight_gpu_present" in names
+    assert len(names) == len(set(names))
+
+
+def test_sources_that_must_know_how_many_gpus_there_are_need_the_fabric(load):
+    (told,) = problems(load, nodes={"n0": EMULATED | {"gpus": {"nvml": {}}}})
+    assert told == "fabric: is missing: nodes.n0.gpus.nvml must be told how many GPUs there are"
+    assert load(nodes={"n0": EMULATED | {"gpus": {"command": {"run": ["x"]}}}}).wiring is None
+
+
+def test_what_a_source_cannot_do_is_told_with_the_rest(load, tmp_path):
+    nodes = {
+        "n0": EMULATED | {"gpus": {"nvml": {"devices": ["17:00.0"]}}},
+        "n1": EMULATED | {"gpus": {"dcgm": {"url": "http://h/metrics", "devices": [1]}}},
+        "n2": EMULATED | {"gpus": {"command": {"run": ["x"], "answer_within": 9}}},
+    }
+    assert [one.split(":")[0] for one in problems(load, fabric=str(tmp_path / "fabric.yaml"), nodes=nodes)] == [
+        "nodes.n2.gpus.command.answer_within",
+        "nodes.n1.gpus.dcgm.devices",
+        "nodes.n0.gpus.nvml.devices",
+    ]

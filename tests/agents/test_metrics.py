@@ -1,7 +1,9 @@
 """The agent's metrics page, while it serves model hardware."""
 
 import asyncio
+import re
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import aiohttp
@@ -12,6 +14,7 @@ from ringlight.agents.agent import Agent, AgentIdentity
 from ringlight.agents.configuration import emulated_agent
 from ringlight.agents.daemon import run_agent
 from ringlight.agents.fencing import Fence
+from ringlight.agents.gpu import metrics as gpu_metrics
 from ringlight.agents.link import dial_controller
 from ringlight.agents.metrics import AgentMetrics
 from ringlight.agents.ports import Measurement, MetricFamily
@@ -200,3 +203,20 @@ async def test_the_page_is_served_beside_the_agent(controller, hardware, tmp_pat
         assert (reply.status, await reply.text()) == (200, "ok\n")
     daemon.cancel()
     await asyncio.wait({daemon})
+
+
+def documented():
+    """Names in the table of docs/agent.md; ``_b_total`` after ``a_x_total`` is short for ``a_b_total``."""
+    chapter = Path(__file__).parents[2] / "docs" / "agent.md"
+    for line in chapter.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `ringlight_"):
+            full, *more = re.findall(r"`(\w+)`", line.split("|")[1])
+            yield full
+            yield from ("_".join(full.split("_")[: -suffix.count("_")]) + suffix for suffix in more)
+
+
+async def test_the_chapter_names_every_metric_and_no_other(serve, hardware):
+    shown = {name for name, *_ in await serve({"n0": hardware}).shown() if name.startswith("ringlight_agent_")}
+    histogram = {name for name in shown if name.startswith("ringlight_agent_switch_seconds")}
+    gpus = {family.name for family in gpu_metrics.FAMILIES}
+    assert sorted(documented()) == sorted((shown - histogram) | gpus | {"ringlight_agent_switch_seconds"})

@@ -1,4 +1,4 @@
-"""Emulated modules, driven by an agent of its own process as real ones are: over their buses, and as files."""
+"""Emulated modules as files, driven by an agent of its own process as those of a kernel are."""
 
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -27,19 +27,17 @@ SETTINGS = {
 }
 
 
-def by_socket(directory, node, select):
-    return {"socket": str(directory / "modules.sock"), "bus": node, "select": select}
-
-
-def by_file(directory, node, select):
-    return {"eeprom": str(directory / "modules" / f"{node}-{select}" / "eeprom")}
-
-
-def agent_file(directory, controller, way):
+def agent_file(directory, controller):
     """One agent for all nodes."""
 
     def cmis(node):
-        bundles = [[way(directory, node, bundle * MODULES + at) for at in range(MODULES)] for bundle in range(BUNDLES)]
+        bundles = [
+            [
+                {"eeprom": str(directory / "modules" / f"{node}-{bundle * MODULES + at}" / "eeprom")}
+                for at in range(MODULES)
+            ]
+            for bundle in range(BUNDLES)
+        ]
         return {"bundles": bundles, "poll": 0.2}  # files show no lines: what changes by itself must be looked for
 
     gpus = {"emulator": {"socket": str(directory / "hardware.sock")}}
@@ -54,21 +52,20 @@ def agent_file(directory, controller, way):
 
 
 @asynccontextmanager
-async def bench(directory, way):
+async def bench(directory):
     """A controller, an emulator without agents, and one agent, as processes."""
     (directory / "fabric.yaml").write_text(yaml.safe_dump(FABRIC))
     (directory / "controller.yaml").write_text(yaml.safe_dump(SETTINGS))
     fabric = "--fabric", str(directory / "fabric.yaml")
     settings = "--config", str(directory / "controller.yaml"), "--state", str(directory / "state")
-    sockets = "--socket", str(directory / "hardware.sock"), "--module-socket", str(directory / "modules.sock")
-    files = ("--eeprom-files", str(directory / "modules")) if way is by_file else ()
+    places = "--socket", str(directory / "hardware.sock"), "--eeprom-files", str(directory / "modules")
     here = "--listen", "127.0.0.1:0"
     controller = Daemon(
         "controller", ["controller", *fabric, *settings, *here, "--http", "127.0.0.1:0"], directory / "controller.log"
     )
     emulator = Daemon(
         "emulator",
-        ["emulator", "run", *fabric, "--no-agents", "--modules", "registers", *sockets, *files, *here],
+        ["emulator", "run", *fabric, "--no-agents", "--modules", "registers", *places, *here],
         directory / "emulator.log",
     )
     agent = Daemon("agent", ["agent", "--config", str(directory / "agent.yaml")], directory / "agent.log")
@@ -77,7 +74,7 @@ async def bench(directory, way):
             await daemon.start()
             running.push_async_callback(daemon.stop)
         address = controller.addresses["grpc"]
-        (directory / "agent.yaml").write_text(yaml.safe_dump(agent_file(directory, address, way)))
+        (directory / "agent.yaml").write_text(yaml.safe_dump(agent_file(directory, address)))
         await agent.start()
         running.push_async_callback(agent.stop)
         observer = await running.enter_async_context(observe(address, emulator.addresses["grpc"]))
@@ -92,9 +89,9 @@ async def assert_light_is_plan(observer: Observer) -> list[fabric_pb2.Ring]:
     return comparison.rings
 
 
-@pytest.mark.parametrize("way", [by_socket, pytest.param(by_file, marks=needs_fuse)])
-async def test_a_ring_is_placed_and_healed_around_a_module_that_is_gone(tmp_path, way):
-    async with bench(tmp_path, way) as observer:
+@needs_fuse
+async def test_a_ring_is_placed_and_healed_around_a_module_that_is_gone(tmp_path):
+    async with bench(tmp_path) as observer:
         await observer.fabric.SubmitJob(fabric_pb2.SubmitJobRequest(name="train", rings=1, tp=16))
         await observer.until(lambda event: event.kind == "ring-active")
         (ring,) = await assert_light_is_plan(observer)
