@@ -12,7 +12,9 @@ import asyncio
 import concurrent.futures
 import errno
 import os
+import shutil
 import stat
+import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -71,6 +73,7 @@ def _load_fuse() -> ModuleType:
 
 def _prepare(directory: FilePath) -> None:
     try:
+        _let_go_of_leftovers(directory)
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
             raise InvalidError(f"the directory {directory} is not empty", hint="give one that is empty or new")
@@ -78,6 +81,20 @@ def _prepare(directory: FilePath) -> None:
         raise InvalidError(
             f"cannot put files into {directory}: {error.strerror or error}", hint="give a directory that may be written"
         ) from error
+
+
+def _let_go_of_leftovers(directory: FilePath) -> None:
+    """An emulator that was killed leaves its files behind, and nobody who answers for them."""
+    try:
+        directory.stat()
+    except OSError as error:
+        if error.errno == errno.ENOTCONN:
+            helper = shutil.which("fusermount3") or shutil.which("fusermount")
+            unmount = [helper, "-u", "-z"] if helper is not None else ["umount", "--lazy"]
+            subprocess.run([*unmount, directory], check=False, capture_output=True, timeout=_MOUNT_WITHIN)
+            directory.stat()
+        elif error.errno != errno.ENOENT:
+            raise
 
 
 class _Mount:

@@ -79,7 +79,7 @@ async def bench(directory):
         running.push_async_callback(agent.stop)
         observer = await running.enter_async_context(observe(address, emulator.addresses["grpc"]))
         await observer.all_connected(NODES)
-        yield observer
+        yield observer, emulator
 
 
 async def assert_light_is_plan(observer: Observer) -> list[fabric_pb2.Ring]:
@@ -91,7 +91,7 @@ async def assert_light_is_plan(observer: Observer) -> list[fabric_pb2.Ring]:
 
 @needs_fuse
 async def test_a_ring_is_placed_and_healed_around_a_module_that_is_gone(tmp_path):
-    async with bench(tmp_path) as observer:
+    async with bench(tmp_path) as (observer, emulator):
         await observer.fabric.SubmitJob(fabric_pb2.SubmitJobRequest(name="train", rings=1, tp=16))
         await observer.until(lambda event: event.kind == "ring-active")
         (ring,) = await assert_light_is_plan(observer)
@@ -101,3 +101,6 @@ async def test_a_ring_is_placed_and_healed_around_a_module_that_is_gone(tmp_path
         await observer.until(lambda event: event.kind == "ring-active", after=mark)
         (healed,) = await assert_light_is_plan(observer)
         assert ring.nodes[1] not in healed.nodes
+        await emulator.kill()
+        await emulator.start()  # what the killed one left is no hindrance
+        await observer.until(lambda event: event.kind == "ring-active", after=observer.last_sequence)
