@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ringlight.agents.obedience import Outcome
+from ringlight.agents.ports import OpticalPower
 from ringlight.fabric.circuits import CircuitTable, Fault, PortKey, digest
 from ringlight.protos import codec
 from ringlight.protos.v1 import agent_pb2 as pb
@@ -46,5 +47,27 @@ def applied_message(
             switch_seconds=outcome.switch_seconds,
             reason=outcome.reason,
             highest_epoch=highest_epoch,
+        )
+    )
+
+
+def measured_message(
+    node: str,
+    question: int,
+    *,
+    circuits: CircuitTable,
+    light: Mapping[PortKey, bool],
+    powers: Mapping[PortKey, OpticalPower],
+    reason: str,
+) -> pb.AgentMessage:
+    """The answer to a question for a node's light."""
+    return pb.AgentMessage(
+        measured=pb.Measured(
+            node=node,
+            question=question,
+            circuits=codec.table_to(circuits),
+            light=codec.light_to(light),
+            powers=codec.powers_to(powers),
+            reason=reason,
         )
     )

@@ -8,13 +8,19 @@ undone when its time is over, or as soon after that as the hardware is back, unl
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 
 from ringlight.agents.backoff import Backoff
 from ringlight.agents.executor import Executor
 from ringlight.agents.health_feed import HealthFeed
-from ringlight.agents.messages import applied_message, closed_message, light_message, opened_message
+from ringlight.agents.messages import (
+    applied_message,
+    closed_message,
+    light_message,
+    measured_message,
+    opened_message,
+)
 from ringlight.agents.obedience import Command, Outcome
 from ringlight.agents.observation import Observation
 from ringlight.agents.ports import (
@@ -27,10 +33,12 @@ from ringlight.agents.ports import (
     HealthEvent,
     LightChanged,
     Measurement,
+    OpticalPower,
 )
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.agents.tally import NodeTally
+from ringlight.fabric.circuits import PortKey
 from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.outcomes import ApplyCode
 from ringlight.protos.conversation import until_first_ends
@@ -83,6 +91,7 @@ class ServedNode:
         self._executor: Executor | None = None
         self._executor_for: HardwareIdentity | None = None
         self._command: Command | None = None
+        self._question: int | None = None
         self._work = asyncio.Event()
         self._fence_grew = asyncio.Event()
         self._busy = asyncio.Lock()
@@ -156,7 +165,7 @@ class ServedNode:
         if self.identity is not None and lasted > self._settings.backoff_cap:
             self._backoff.reset()  # not for hardware that comes and goes: each return costs a hello of all nodes
         self._lose()
-        self._command = None
+        self.forget_command()
         try:
             async with asyncio.timeout(self._settings.open_timeout):
                 await self._driver.close()
@@ -247,8 +256,13 @@ class ServedNode:
         self._work.set()
 
     def forget_command(self) -> None:
-        """Leave out a command that was not begun: it came on a session that is over, and the hello must be true."""
-        self._command = None
+        """Leave out what was not begun: it came on a session that is over, and the hello must be true."""
+        self._command = self._question = None
+
+    def measure(self, question: int) -> None:
+        """Read and measure as soon as the command under way is done. A later question replaces one not begun."""
+        self._question = question
+        self._work.set()
 
     def confirm(self, *, epoch: int, transaction: str) -> None:
         """A planned change is proven."""
@@ -256,7 +270,7 @@ class ServedNode:
             self._executor.confirm(epoch=epoch, transaction=transaction)
 
     async def _carry_out(self, executor: Executor) -> None:
-        """Commands and reverts, one at a time."""
+        """Commands, reverts and measurements, one at a time."""
         while True:
             await self._work.wait()
             self._work.clear()
@@ -265,6 +279,29 @@ class ServedNode:
                 await self._apply(command, executor)
             if self._revert_due:  # still, if the command did not supersede the change that waits
                 await self._revert(executor)
+            question, self._question = self._question, None
+            if question is not None:
+                await self._measure(question)
+
+    async def _measure(self, question: int) -> None:
+        """Answer with what is read and measured from now on, and with less where hardware does not answer in time."""
+        powers: Mapping[PortKey, OpticalPower] = {}
+        reason = ""
+        async with self._busy:
+            try:
+                async with asyncio.timeout(self._settings.measure_timeout):
+                    powers = await self._driver.powers()
+            except (TimeoutError, UnavailableError) as error:
+                reason = f"the light of {self.name} could not be measured: {str(error) or 'no answer in time'}"
+            try:
+                await self._read(within=self._settings.read_timeout, gpus=False)
+            except UnavailableError as error:
+                reason = str(error)
+            seen = self.seen if self.answers else Observation()
+            message = measured_message(
+                self.name, question, circuits=seen.circuits, light=seen.light, powers=powers, reason=reason
+            )
+            self._report(self.name, message)
 
     async def _apply(self, command: Command, executor: Executor) -> None:
         async with self._busy:

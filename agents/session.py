@@ -202,6 +202,17 @@ class Session:
                     node = self._nodes.get(message.confirm.node)
                     if node is not None:
                         node.confirm(epoch=message.confirm.epoch, transaction=message.confirm.transaction)
+                case "measure":
+                    self._measure(message.measure)
+
+    def _measure(self, message: pb.Measure) -> None:
+        node = self._nodes.get(message.node)
+        if node is not None and node.identity is not None:
+            node.measure(message.question)
+        else:
+            reason = "not served by this agent" if node is None else "its hardware does not answer"
+            answer = pb.Measured(node=message.node, question=message.question, reason=reason)
+            self.outbox.put(pb.AgentMessage(measured=answer))
 
     def _command(self, message: pb.SetCircuits) -> None:
         if self._stopping:

@@ -20,6 +20,9 @@ class AgentSettings:
     read_timeout: Seconds = 1.0
     """Seconds a reading of a whole node may take."""
 
+    measure_timeout: Seconds = 2.0
+    """Seconds a measurement of the light of a whole node may take: modules are asked lane by lane."""
+
     open_timeout: Seconds = 5.0
     """Seconds hardware may take to be opened or closed; after that it counts as gone and is tried again."""
 

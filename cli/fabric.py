@@ -1,4 +1,4 @@
-"""`ringlight fabric`: check fabric files, show what they describe, and write them."""
+"""`ringlight fabric`: check fabric files, show what they describe, write them, and see whether they are true."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import click
 from rich.console import Group
 
+from ringlight.cli.audit import audit
 from ringlight.cli.output import OutputForm, emit_data, facts, listing, output_option
 from ringlight.fabric.describe import describe
 from ringlight.fabric.file import load_fabric
@@ -22,7 +23,10 @@ _FILE = click.argument("file", type=click.Path(path_type=Path))
 
 @click.group()
 def fabric() -> None:
-    """Check, show and generate fabric files."""
+    """Check, show and generate fabric files; audit the cabling."""
+
+
+fabric.add_command(audit)
 
 
 @fabric.command()

@@ -42,7 +42,7 @@ COMMANDS = {
     "explain": LazyCommand("ringlight.cli.explain:explain", "Why a node, ring or job is as it is."),
     "plan": LazyCommand("ringlight.cli.plan:plan", "What the controller would do, now or if something failed."),
     "config": LazyCommand("ringlight.cli.config:config", "Check and show configuration files and settings."),
-    "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check, show and generate fabric files."),
+    "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check, show and generate fabric files; audit the cabling."),
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
     "demo": LazyCommand("ringlight.cli.demo:demo", "Break 64 emulated nodes, and watch the rings heal."),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ringlight.controller.engine.effects import FabricEvent, Persist, SendCircuits, SendConfirm
+from ringlight.controller.engine.effects import FabricEvent, Persist, SendCircuits, SendConfirm, SendQuestion
 from ringlight.controller.engine.events import Restored
 from ringlight.fabric.errors import ErrorCode, RinglightError
 
@@ -113,3 +113,6 @@ class AgentLink(Protocol):
 
     def confirm(self, confirmation: SendConfirm) -> None:
         """Tell that a planned change is proven."""
+
+    def ask(self, question: SendQuestion) -> None:
+        """Ask what a node selects, and where light is. A later question for it replaces one that has not left yet."""

@@ -18,5 +18,7 @@ async def with_proposal(state: State, job: SubmitJob) -> SubmitJob:
     if rest or nodes <= 0 or job.rings <= 0 or job.name in state.jobs:
         return job  # it will be refused
     planner = state.planner.copy()
+    for position in state.audits.members:
+        planner.order.set_usable(position, usable=False)
     chains = await asyncio.to_thread(planner.align, nodes, min(job.rings, state.wiring.size // nodes))
     return replace(job, proposal=chains)

@@ -8,13 +8,15 @@ transaction; while it cannot write, everything else goes on from memory.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from itertools import count
 
 from ringlight.controller.engine.effects import (
     Admit,
     Answer,
+    AuditNews,
+    AuditOver,
     Close,
     Effect,
     FabricEvent,
@@ -25,10 +27,21 @@ from ringlight.controller.engine.effects import (
     Refuse,
     SendCircuits,
     SendConfirm,
+    SendQuestion,
+    TellAudit,
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, OperatorRequest, StoreBegunAnew, StoreTaken, Tick
+from ringlight.controller.engine.events import (
+    BeginAudit,
+    EndAudit,
+    Event,
+    GoAhead,
+    OperatorRequest,
+    StoreBegunAnew,
+    StoreTaken,
+    Tick,
+)
 from ringlight.controller.engine.records import everything
 from ringlight.controller.feed import EventFeed
 from ringlight.controller.ports import (
@@ -80,6 +93,7 @@ class Runtime:
         self._links: dict[str, AgentLink] = {}
         self._answers: dict[str, asyncio.Future[PlannedChange]] = {}
         self._requests = count(1)
+        self._audits: dict[str, asyncio.Queue[AuditNews]] = {}
         self._unwritten = Unwritten(_UNWRITTEN_EVENTS)
         self._answers_due: list[Answer] = []
         self._something_to_write = asyncio.Event()
@@ -138,6 +152,30 @@ class Runtime:
         finally:
             del self._answers[request.request]
 
+    async def audit(self, request: BeginAudit) -> AsyncGenerator[AuditNews]:
+        """Audit the cabling, and tell how it goes; the last thing that is told is `AuditOver`.
+
+        Who stops listening breaks the audit off.
+
+        Raises:
+            RinglightError: it was refused, or that it began is not on record.
+        """
+        name = f"audit-{next(self._requests)}"
+        news: asyncio.Queue[AuditNews] = asyncio.Queue()  # as long as an audit has rounds, and two more
+        self._audits[name] = news
+        over = False
+        try:
+            await self.ask(replace(request, audit=name))
+            self.feed(GoAhead(name))
+            while not over:
+                told = await news.get()
+                over = isinstance(told, AuditOver)
+                yield told
+        finally:
+            del self._audits[name]
+            if not over:
+                self.feed(EndAudit(name, "whoever asked for it is gone"))
+
     async def logged_events(self, after: int, limit: int, subject: str) -> list[LoggedEvent]:
         """The newest `limit` events above a sequence number: from memory when it reaches back so far, else the store.
 
@@ -167,6 +205,10 @@ class Runtime:
                 self._links[effect.session].send(effect)
             case SendConfirm() if effect.session in self._links:
                 self._links[effect.session].confirm(effect)
+            case SendQuestion() if effect.session in self._links:
+                self._links[effect.session].ask(effect)
+            case TellAudit() if effect.audit in self._audits:
+                self._audits[effect.audit].put_nowait(effect.news)
             case Persist():
                 self._unwritten.keep(effect)
                 self._something_to_write.set()

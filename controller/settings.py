@@ -78,6 +78,24 @@ class SessionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """How a cabling audit goes."""
+
+    __pydantic_config__ = STRICT
+
+    settle: Seconds = 0.1
+    """Seconds from the last answer of a round until agents are asked where light is: a module may take 0.1 s to notice
+    that light came or went."""
+
+    look_timeout: Seconds = 4.0
+    """Seconds an agent may take to read and measure a node; after that the audit goes on without it."""
+
+    highest_loss: Annotated[float, Field(gt=0, le=60, strict=True, json_schema_extra={"unit": "dB"})] = 3.0
+    """dB that a fibre may lose; with more it counts as dirty. A clean one of a few metres with two connectors loses
+    less than 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSettings:
     """What is kept on disk."""
 
@@ -105,6 +123,7 @@ class Settings:
     probe: ProbeSettings = field(default_factory=ProbeSettings)
     change: ChangeSettings = field(default_factory=ChangeSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
+    audit: AuditSettings = field(default_factory=AuditSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     def __post_init__(self) -> None:

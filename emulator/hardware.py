@@ -22,6 +22,7 @@ from ringlight.emulator.fibre_plant import FibrePlant
 from ringlight.emulator.plant import FaultClosed, FaultOpened, HardwareFault, LightChanged, PlantEvent
 from ringlight.emulator.sockets import listen_on
 from ringlight.emulator.tasks import TaskRegistry
+from ringlight.fabric.circuits import OpticalPower
 from ringlight.fabric.errors import InvalidError, RinglightError, UnavailableError
 from ringlight.fabric.inventory import inventory_of
 from ringlight.protos import codec
@@ -194,6 +195,9 @@ class HardwareServer:
                 case "read":
                     reply.readout.CopyFrom(self._readout(position))
                     connection.reply(reply)
+                case "powers":
+                    reply.powers.CopyFrom(self._powers(position))
+                    connection.reply(reply)
                 case "switch":
                     self._begin_switch(request, connection, position, node)
                 case "attach":
@@ -211,6 +215,10 @@ class HardwareServer:
             light=codec.light_to(reading.light),
             faults=[_fault_message(fault) for fault in reading.faults],
         )
+
+    def _powers(self, position: int) -> hardware_pb2.Powers:
+        powers = {port: OpticalPower(*power) for port, power in self._plant.powers(position).items()}
+        return hardware_pb2.Powers(powers=codec.powers_to(powers))
 
     def _begin_switch(
         self, request: hardware_pb2.HardwareRequest, connection: _Connection, position: int, node: _Node

@@ -80,3 +80,16 @@ class Fault:
     code: str
     text: str = ""
     recovery: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpticalPower:
+    """Light at an external port that its bundle selects, in dBm, of the weakest lane; None where it is not measured.
+
+    Attributes:
+        sent: as it leaves the port.
+        received: as it arrives at the port, before the losses of our own module.
+    """
+
+    sent: float | None
+    received: float | None

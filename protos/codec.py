@@ -4,9 +4,10 @@ Agents, controller and emulator all convert here, so a field is interpreted in o
 newer peer become `Path.UNKNOWN`: a path we cannot name is a path we do not know.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from ringlight.fabric.circuits import CircuitTable, Fault, FaultClass, Path, PortKey
+from ringlight.fabric.circuits import CircuitTable, Fault, FaultClass, OpticalPower, Path, PortKey
 from ringlight.fabric.inventory import BundleInventory, Inventory
 from ringlight.protos.v1 import circuits_pb2 as pb
 
@@ -42,6 +43,29 @@ def light_from(messages: Iterable[pb.PortLight]) -> dict[PortKey, bool]:
 def light_to(light: Mapping[PortKey, bool]) -> list[pb.PortLight]:
     """The messages of a node's light, in order of bundle and path."""
     return [pb.PortLight(bundle=bundle, path=path_to(path), lit=lit) for (bundle, path), lit in sorted(light.items())]
+
+
+def powers_from(messages: Iterable[pb.PortPower]) -> dict[PortKey, OpticalPower]:
+    """Measured light by port of one node. A value that is no number was not measured."""
+    return {
+        (message.bundle, path_from(message.path)): OpticalPower(
+            sent=_measured(message.sent if message.HasField("sent") else None),
+            received=_measured(message.received if message.HasField("received") else None),
+        )
+        for message in messages
+    }
+
+
+def _measured(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value
+
+
+def powers_to(powers: Mapping[PortKey, OpticalPower]) -> list[pb.PortPower]:
+    """The messages of a node's measured light, in order of bundle and path."""
+    return [
+        pb.PortPower(bundle=bundle, path=path_to(path), sent=power.sent, received=power.received)
+        for (bundle, path), power in sorted(powers.items())
+    ]
 
 
 def fault_from(message: pb.Fault) -> Fault:

@@ -26,7 +26,7 @@ from ringlight.agents.obedience import (
 )
 from ringlight.agents.ports import Readout, SwitchOutcome
 from ringlight.agents.settings import AgentSettings
-from ringlight.controller.engine.effects import SendCircuits, SendConfirm
+from ringlight.controller.engine.effects import SendCircuits, SendConfirm, SendQuestion
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
@@ -34,6 +34,7 @@ from ringlight.controller.engine.events import (
     FaultReported,
     Heartbeat,
     LightReported,
+    Measured,
     NodeBeat,
     NodeHello,
 )
@@ -78,6 +79,7 @@ class Side:
         steps: the command or revert under way.
         context: the command that it is about, and whether it is being undone.
         waiting: the command to be carried out next.
+        question: to be answered once nothing is under way.
         revert_due: the time of an unconfirmed change is over.
     """
 
@@ -87,6 +89,7 @@ class Side:
     steps: Steps | None = None
     context: tuple[Command, bool] | None = None
     waiting: Command | None = None
+    question: int | None = None
     revert_timer: Timer | None = None
     revert_due: bool = False
     timers: list[Timer] = field(default_factory=list)
@@ -221,6 +224,13 @@ class Agent:
                 if side is not None:
                     side.obedience.confirm(epoch=message.epoch, transaction=message.transaction)
 
+            case SendQuestion():
+                side = self._side(message.node)
+                if side is not None:
+                    side.question = message.question
+                    if side.steps is None:
+                        self._begin(side)
+
     def _welcome(self, epoch: int) -> None:
         if epoch < self.fences.fence.epoch:
             self._hang_up(AT_ONCE)  # an earlier controller came back
@@ -336,8 +346,18 @@ class Agent:
         elif side.revert_due and pending is not None:
             side.context, side.steps = (pending, True), side.obedience.revert(pending)
         else:
+            self._answer(side)
             return
         self._proceed(side, None)
+
+    def _answer(self, side: Side) -> None:
+        """Say what is selected, and where light is, if that was asked for."""
+        question, side.question = side.question, None
+        if question is not None and self.link is not None and side.position in self._introduced:
+            readout = self._read(side)
+            self.link.up.send(
+                Measured(self.link.session, side.name, question, readout.circuits, dict(readout.light), {})
+            )
 
     def _proceed(self, side: Side, result: Result | None) -> None:
         """Take steps until one needs time."""

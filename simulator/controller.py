@@ -13,6 +13,7 @@ from typing import Protocol
 from ringlight.controller.engine.effects import (
     Admit,
     Answer,
+    AuditBegan,
     Close,
     Effect,
     FabricEvent,
@@ -22,10 +23,12 @@ from ringlight.controller.engine.effects import (
     Refuse,
     SendCircuits,
     SendConfirm,
+    SendQuestion,
+    TellAudit,
     WakeAt,
 )
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.events import Event, ProbeAnswered, SessionLost, StoreTaken, Tick
+from ringlight.controller.engine.events import Event, GoAhead, ProbeAnswered, SessionLost, StoreTaken, Tick
 from ringlight.controller.settings import Settings
 from ringlight.controller.unwritten import Unwritten
 from ringlight.emulator.plant import Plant
@@ -90,6 +93,7 @@ class Controller:
         self._stalled = False
         self._unwritten = Unwritten(_MOST_EVENTS)
         self._writing = False
+        self._audits_to_begin: list[str] = []
         self._timer: Timer | None = None
 
     @property
@@ -214,7 +218,7 @@ class Controller:
             self.crash()
         return not self.alive
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _carry_out(self, effect: Effect) -> None:  # noqa: C901 - one case an effect
         match effect:
             case Admit():
                 self._send(effect.session, Welcome(effect.epoch))
@@ -223,7 +227,7 @@ class Controller:
                 if stream is not None:
                     stream.down.send(Ended())
                     stream.up.cut()
-            case SendCircuits() | SendConfirm():
+            case SendCircuits() | SendConfirm() | SendQuestion():
                 self._send(effect.session, effect)
             case Persist():
                 self._unwritten.keep(effect)
@@ -232,6 +236,8 @@ class Controller:
                 self.told.append(effect.event)
             case Answer():
                 self.answers[effect.request] = effect
+            case TellAudit() if isinstance(effect.news, AuditBegan):
+                self._audits_to_begin.append(effect.audit)
             case WakeAt():
                 self._wake_at(effect.when)
             case Probe():
@@ -277,3 +283,7 @@ class Controller:
                 return
             self._writing = True
             self._schedule.after(_RETRY_SECONDS, lambda: self._soon(self._write))
+            return
+        audits, self._audits_to_begin = self._audits_to_begin, []
+        for audit in audits:
+            self._feed(GoAhead(audit))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ringlight.controller.engine.effects import Effect, Persist, Publish, SendCircuits
-from ringlight.controller.engine.events import Event
+from ringlight.controller.engine.events import AgentHello, Event
 from ringlight.controller.engine.state import RingState, State
 from ringlight.emulator.plant import Plant
 from ringlight.fabric.circuits import CircuitTable
@@ -136,6 +136,9 @@ class Judge:
         if state.violations:
             self._blame("own", f"the engine refused {state.violations} commands of its own")
             state.violations = 0
+        if isinstance(event, AgentHello):  # what was told before, and not carried out, is void: the hello is true
+            for node in event.nodes:
+                self._tables.get(controller, {}).pop(self._wiring.position(node.node), None)
         if commands:
             self._check_commands(controller, event, commands)
         if any(_tells_of_rings(effect) for effect in effects):
@@ -178,6 +181,8 @@ class Judge:
     def _check_ends(self, state: State, command: SendCircuits, tables: dict[int, CircuitTable]) -> None:
         """I2: what a node is told to select, the other end was told to select too."""
         position = self._wiring.position(command.node)
+        if position in state.audits.members:
+            return  # to see where a fibre ends it is lit from one end
         for bundle, path in enumerate(command.table):
             if not path.is_external:
                 continue

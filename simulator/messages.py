@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ringlight.controller.engine.effects import SendCircuits, SendConfirm
+from ringlight.controller.engine.effects import SendCircuits, SendConfirm, SendQuestion
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
@@ -10,6 +10,7 @@ from ringlight.controller.engine.events import (
     FaultReported,
     Heartbeat,
     LightReported,
+    Measured,
 )
 
 
@@ -32,5 +33,5 @@ class Goodbye:
     session: str
 
 
-ToAgent = Welcome | Ended | SendCircuits | SendConfirm
-ToController = AgentHello | Applied | FaultCleared | FaultReported | Heartbeat | LightReported | Goodbye
+ToAgent = Welcome | Ended | SendCircuits | SendConfirm | SendQuestion
+ToController = AgentHello | Applied | FaultCleared | FaultReported | Heartbeat | LightReported | Measured | Goodbye

@@ -46,6 +46,9 @@ WEIGHTS: Mapping[str, float] = {
     "wait": 3,
 }
 
+# With people who audit the cabling. A table of its own: seeds that are on record draw from the other.
+WITH_AUDITS: Mapping[str, float] = {**WEIGHTS, "audit": 4, "end-audit": 1}
+
 _DELAYS = (0.0, 0.002, 0.01, 0.1, 0.5, 2.0)
 
 
@@ -55,7 +58,7 @@ class Operation:
 
     Attributes:
         index: in the list that was drawn; it names the fault or job that the operation makes.
-        kind: one of `WEIGHTS`.
+        kind: one of `WITH_AUDITS`.
         delay: virtual seconds after the one before it.
         node: position of the node, agent or hop it is about.
         number: a part, a distance, an earlier operation, a size: whatever the kind needs.

@@ -7,9 +7,11 @@ from random import Random
 from ringlight.controller.engine.effects import Effect
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import (
+    BeginAudit,
     Cordon,
     DeclareDead,
     Drain,
+    EndAudit,
     Event,
     OperatorRequest,
     Pause,
@@ -371,6 +373,15 @@ class Simulation:
         job = self._job(operation)
         self.judge.trouble(self._members(job), lasting=self.plan.settings.health.stall_valid)
         self.ask(ReportStall("", job))
+
+    def _do_audit(self, operation: Operation) -> None:
+        self.ask(BeginAudit("", f"audit{operation.index}"))
+
+    def _do_end_audit(self, _operation: Operation) -> None:
+        leader = self.leader
+        under_way = leader.engine.state.audits.under_way if leader is not None else None
+        if leader is not None and under_way is not None:
+            leader.ask(EndAudit(under_way.name, "whoever asked for it is gone"))
 
     def _do_wait(self, operation: Operation) -> None:
         self.schedule.run(operation.seconds)

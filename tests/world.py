@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ringlight.controller.engine.effects import (
     NOTHING_HELD,
     Answer,
+    AuditNews,
     Close,
     Effect,
     FabricEvent,
@@ -20,19 +21,24 @@ from ringlight.controller.engine.effects import (
     Refuse,
     SendCircuits,
     SendConfirm,
+    SendQuestion,
+    TellAudit,
 )
 from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
+    BeginAudit,
     Cordon,
     DeclareDead,
     Drain,
     Event,
     FaultCleared,
     FaultReported,
+    GoAhead,
     Heartbeat,
     LightReported,
+    Measured,
     NodeBeat,
     NodeHello,
     OperatorRequest,
@@ -65,7 +71,7 @@ from ringlight.emulator.plant import (
     PlantEvent,
     PowerChanged,
 )
-from ringlight.fabric.circuits import CircuitTable, Fault, FaultClass, digest
+from ringlight.fabric.circuits import CircuitTable, Fault, FaultClass, OpticalPower, digest
 from ringlight.fabric.inventory import inventory_of
 from ringlight.fabric.outcomes import ApplyCode, BundleCode
 from ringlight.fabric.spec import FabricSpec
@@ -111,6 +117,7 @@ class World:
         self.closed: list[Close] = []
         self.persisted: list[Persist] = []
         self.probes: list[str] = []
+        self.audit_news: list[AuditNews] = []
         self.after_this: list[Callable[[], object]] = []
         self._queue: deque[Event] = deque()
         self._numbers = 0
@@ -174,7 +181,7 @@ class World:
         while self.after_this:
             self.after_this.pop()()
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _carry_out(self, effect: Effect) -> None:  # noqa: C901 - one case an effect
         match effect:
             case SendCircuits():
                 self.commands.append(effect)
@@ -195,6 +202,11 @@ class World:
                 self.persisted.append(effect)
             case Probe():
                 self.probes.append(effect.node)
+            case SendQuestion():
+                if effect.node not in self.deaf:
+                    self._queue.append(self._measured(effect))
+            case TellAudit():
+                self.audit_news.append(effect.news)
             case _:
                 pass
 
@@ -252,6 +264,23 @@ class World:
         self.silent.add(name)
         self.pending.pop(name, None)  # a restarted agent remembers no unconfirmed change, and writes nothing
         self.handle(SessionLost(self.sessions.pop(name), "crashed"))
+
+    def _measured(self, question: SendQuestion) -> Measured:
+        """What the agent of a node answers when it is asked for its light."""
+        reading = self.plant.read(self._position(question.node))
+        powers = {
+            port: OpticalPower(sent, received)
+            for port, (sent, received) in self.plant.powers(self._position(question.node)).items()
+        }
+        return Measured(question.session, question.node, question.question, reading.circuits, reading.light, powers)
+
+    def audit(self, *nodes: str, name: str = "audit") -> Answer:
+        """Ask for a cabling audit; if it was not refused it begins."""
+        self.handle(BeginAudit(f"ask-{name}", name, nodes))
+        answer = self.answers[f"ask-{name}"]
+        if answer.error is None:
+            self.handle(GoAhead(name))
+        return answer
 
     def answer(self, command: SendCircuits) -> None:
         """The agent of a node that was deaf comes round to a command."""

@@ -68,11 +68,16 @@ class EmulatedDriver:
         return SwitchOutcome(codec.path_from(reply.switched.path), reply.switched.switch_seconds)
 
     async def powers(self) -> Mapping[PortKey, OpticalPower]:
-        """Nothing: emulated bundles are light or dark, and have no power that could be measured."""
-        return {}
+        """Measure the light at every port that is selected now.
+
+        Raises:
+            UnavailableError: the hardware does not answer.
+        """
+        reply = await self._attachment.request(hardware_pb2.HardwareRequest(powers=hardware_pb2.ReadPowers()))
+        return codec.powers_from(reply.powers.powers)
 
     def measurements(self) -> Sequence[Measurement]:
-        """Nothing, for the same reason."""
+        """Nothing: emulated bundles of this fidelity have no temperature, and no power by themselves."""
         return ()
 
     async def events(self) -> AsyncIterator[DriverEvent]:

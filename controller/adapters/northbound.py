@@ -1,13 +1,14 @@
 """FabricService: what operators, schedulers and the CLI see and ask, over gRPC. Converts, and decides nothing."""
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import grpc
 import grpc.aio
 
 from ringlight.controller.adapters.northbound_views import (
+    audit_to,
     changes_to,
     drain_from,
     event_to,
@@ -18,7 +19,9 @@ from ringlight.controller.adapters.northbound_views import (
     ring_to,
 )
 from ringlight.controller.engine import view
+from ringlight.controller.engine.effects import AuditOver
 from ringlight.controller.engine.events import (
+    BeginAudit,
     Cordon,
     DeclareDead,
     Pause,
@@ -37,7 +40,7 @@ from ringlight.controller.engine.state import JobRecord
 from ringlight.controller.engine.what_if import WhatIf, what_if
 from ringlight.controller.proposing import with_proposal
 from ringlight.controller.runtime import Runtime
-from ringlight.fabric.errors import InvalidError, RinglightError
+from ringlight.fabric.errors import ErrorCode, InvalidError, RinglightError
 from ringlight.protos import status
 from ringlight.protos.v1 import fabric_pb2 as pb
 from ringlight.protos.v1 import fabric_pb2_grpc
@@ -219,6 +222,16 @@ class FabricService(fabric_pb2_grpc.FabricServiceServicer):
         async with _refusing(context):
             foretold = what_if(self._state, question, self._runtime.now)
         return foretold_to(foretold)
+
+    async def AuditFabric(self, request: pb.AuditFabricRequest, context: Context) -> AsyncIterator[pb.AuditFabricReply]:
+        """Light idle fibres and see where they end."""
+        wanted = BeginAudit("", "", tuple(request.nodes), request.highest_loss)
+        async with _refusing(context), aclosing(self._runtime.audit(wanted)) as news:
+            async for told in news:
+                if isinstance(told, AuditOver) and told.why:
+                    hint = "its nodes go back to loopback; ask again when that is over"
+                    raise RinglightError(f"the audit was broken off: {told.why}", hint=hint, code=ErrorCode.REFUSED)
+                yield audit_to(told, self._state.wiring)
 
     def _fabric(self) -> pb.Fabric:
         fabric = view.view_fabric(self._state, self._runtime.now)

@@ -1,11 +1,19 @@
 """What the engine shows, as messages of the northbound API."""
 
 from ringlight.controller.engine import view
-from ringlight.controller.engine.effects import PlannedChange, RingChange
+from ringlight.controller.engine.effects import (
+    AuditBegan,
+    AuditNews,
+    AuditOver,
+    AuditProgress,
+    PlannedChange,
+    RingChange,
+)
 from ringlight.controller.engine.events import Drain
 from ringlight.controller.engine.what_if import Foretold, JobAfter
 from ringlight.controller.ports import LoggedEvent
 from ringlight.fabric.errors import InvalidError
+from ringlight.fabric.wiring import Wiring
 from ringlight.protos.v1 import fabric_pb2 as pb
 
 _LONGEST_MAINTENANCE = 30 * 86_400.0  # seconds
@@ -166,3 +174,28 @@ def _job_plan_to(job: JobAfter) -> pb.JobPlan:
 
 def _change_to(change: RingChange) -> pb.RingChange:
     return pb.RingChange(ring=change.ring, former=change.former, chain=change.chain)
+
+
+def audit_to(news: AuditNews, wiring: Wiring) -> pb.AuditFabricReply:
+    """How an audit goes, or what it found."""
+    match news:
+        case AuditBegan():
+            began = pb.AuditBegan(nodes=news.nodes, left_out=dict(news.left_out), rounds=news.rounds)
+            return pb.AuditFabricReply(began=began)
+        case AuditProgress():
+            return pb.AuditFabricReply(progress=pb.AuditProgress(done=news.done, rounds=news.rounds))
+        case AuditOver():
+            return pb.AuditFabricReply(result=_audit_result_to(news, wiring))
+
+
+def _audit_result_to(over: AuditOver, wiring: Wiring) -> pb.AuditResult:
+    result = pb.AuditResult(left=dict(over.left))
+    if over.report is None:
+        return result
+    for finding in over.report.findings:
+        ports = [wiring.port_name(port) for port in finding.ports]
+        result.findings.add(kind=finding.kind, ports=ports, text=finding.text, loss=finding.loss)
+    for found in over.report.fibres:
+        a, b = wiring.port_name(found.fibre.a), wiring.port_name(found.fibre.b)
+        result.fibres.add(a=a, b=b, loss=found.loss, audited=found.audited)
+    return result

@@ -15,8 +15,8 @@ from itertools import count
 import grpc
 import grpc.aio
 
-from ringlight.controller.adapters.wire import circuits_to, confirm_to, event_from, hello_from
-from ringlight.controller.engine.effects import SendCircuits, SendConfirm
+from ringlight.controller.adapters.wire import circuits_to, confirm_to, event_from, hello_from, question_to
+from ringlight.controller.engine.effects import SendCircuits, SendConfirm, SendQuestion
 from ringlight.controller.engine.events import SessionLost
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.turnstile import Turnstile
@@ -68,6 +68,10 @@ class SessionLink:
     def confirm(self, confirmation: SendConfirm) -> None:
         """Put a confirmation into the outbox."""
         self._put(("confirm", confirmation.node), confirm_to(confirmation))
+
+    def ask(self, question: SendQuestion) -> None:
+        """Put a question into the outbox, over a former one about the same node."""
+        self._put(("question", question.node), question_to(question))
 
     def beat(self, epoch: int) -> None:
         """Put a sign of life into the outbox."""

@@ -1,6 +1,6 @@
 """Southbound messages to the engine's events, and its commands to messages."""
 
-from ringlight.controller.engine.effects import SendCircuits, SendConfirm
+from ringlight.controller.engine.effects import SendCircuits, SendConfirm, SendQuestion
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
@@ -9,6 +9,7 @@ from ringlight.controller.engine.events import (
     FaultReported,
     Heartbeat,
     LightReported,
+    Measured,
     NodeBeat,
     NodeHello,
 )
@@ -55,6 +56,8 @@ def event_from(session: str, message: pb.AgentMessage) -> Event | None:
             return LightReported(session, message.light.node, codec.light_from(message.light.changed))
         case "applied":
             return _applied_from(session, message.applied)
+        case "measured":
+            return _measured_from(session, message.measured)
         case _:
             return None
 
@@ -83,6 +86,18 @@ def _applied_from(session: str, message: pb.Applied) -> Applied:
         switch_seconds=message.switch_seconds,
         reason=message.reason,
         highest_epoch=message.highest_epoch,
+    )
+
+
+def _measured_from(session: str, message: pb.Measured) -> Measured:
+    return Measured(
+        session=session,
+        node=message.node,
+        question=message.question,
+        circuits=codec.table_from(message.circuits),
+        light=codec.light_from(message.light),
+        powers=codec.powers_from(message.powers),
+        reason=message.reason,
     )
 
 
@@ -119,3 +134,8 @@ def confirm_to(confirmation: SendConfirm) -> pb.ControllerMessage:
     return pb.ControllerMessage(
         confirm=pb.Confirm(epoch=confirmation.epoch, transaction=confirmation.transaction, node=confirmation.node)
     )
+
+
+def question_to(question: SendQuestion) -> pb.ControllerMessage:
+    """A question for a node's light."""
+    return pb.ControllerMessage(measure=pb.Measure(question=question.question, node=question.node))

@@ -32,10 +32,14 @@ def adopt_what_is_lit(state: State, now: float) -> None:
     state.strange_light = state.light_waits = False
     recorded = frozenset(state.rings)
     standing = {position for ring in state.rings.values() if _is_lit(state, ring) for position in ring.chain}
+    for position in standing:  # whoever switched it, it is what a ring of ours asks for
+        state.nodes[position].is_foreign = False
+    # Light of an audit is its own business, and a node that was told something is about to be otherwise.
+    taken = standing | state.audits.members | state.owing
     others = [
         node.position
         for node in state.nodes
-        if node.adopted and node.answered >= node.generation and node.position not in standing
+        if node.adopted and node.answered >= node.generation and node.position not in taken
     ]
     for piece in pieces(state, others):
         if piece.chain is not None:

@@ -23,10 +23,11 @@ def leave(state: State, node: NodeRecord, ring: RingRecord) -> None:
 
 
 def join(state: State, node: NodeRecord, ring: RingRecord) -> None:
-    """A node becomes part of a ring, and leaves no other any more."""
+    """A node becomes part of a ring, and leaves no other any more, nor is it audited."""
     node.ring = ring.name
     node.leaving = ""
     state.leaving.discard(node.position)
+    state.audits.members.discard(node.position)
 
 
 def leaving(state: State, job: str) -> list[NodeRecord]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ringlight.controller.audit.findings import Report
 from ringlight.fabric.circuits import CircuitTable
 from ringlight.fabric.errors import RinglightError
 
@@ -53,6 +54,15 @@ class SendConfirm:
     node: str
     epoch: int
     transaction: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendQuestion:
+    """Ask what a node selects, where light is, and how much."""
+
+    session: str
+    node: str
+    question: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +254,66 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditBegan:
+    """Nodes are reserved for an audit; `left_out` says of others why they are not."""
+
+    nodes: tuple[str, ...]
+    left_out: Mapping[str, str]
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProgress:
+    """So many rounds of an audit are over."""
+
+    done: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOver:
+    """An audit is over.
+
+    Attributes:
+        left: nodes that left it, and why.
+        report: what was found; None when it was broken off.
+        why: it was broken off; empty when it was not.
+    """
+
+    left: Mapping[str, str]
+    report: Report | None
+    why: str = ""
+
+
+AuditNews = AuditBegan | AuditProgress | AuditOver
+
+
+@dataclass(frozen=True, slots=True)
+class TellAudit:
+    """News of an audit for whoever asked for it."""
+
+    audit: str
+    news: AuditNews
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """Ask the site's own witness whether a silent node is up."""
 
     node: str
 
 
-Effect = Admit | Refuse | Close | SendCircuits | SendConfirm | Persist | Publish | WakeAt | Answer | Probe
+Effect = (
+    Admit
+    | Refuse
+    | Close
+    | SendCircuits
+    | SendConfirm
+    | SendQuestion
+    | Persist
+    | Publish
+    | WakeAt
+    | Answer
+    | TellAudit
+    | Probe
+)

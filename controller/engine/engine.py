@@ -9,6 +9,7 @@ a node that FAILED sets off a plan, and only one that restores its ring with nod
 """
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 
 from ringlight.controller.engine.adoption import adopt_what_is_lit
@@ -21,6 +22,14 @@ from ringlight.controller.engine.assessment import (
     note_light,
     note_speech,
     retest_hop,
+)
+from ringlight.controller.engine.audit import (
+    close_numbers,
+    end_audit,
+    follow_audit,
+    go_ahead,
+    take_look,
+    withheld,
 )
 from ringlight.controller.engine.doubt import doubt_oneself, keep_pulse, note_time
 from ringlight.controller.engine.drain import without_drains
@@ -35,16 +44,21 @@ from ringlight.controller.engine.effects import (
     Refuse,
     SendCircuits,
     SendConfirm,
+    SendQuestion,
+    TellAudit,
     WakeAt,
 )
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
+    EndAudit,
     Event,
     FaultCleared,
     FaultReported,
+    GoAhead,
     Heartbeat,
     LightReported,
+    Measured,
     NodeBeat,
     ProbeAnswered,
     Restored,
@@ -79,11 +93,13 @@ _ORDER: dict[type[Effect], int] = {
     Admit: 1,
     SendCircuits: 2,
     SendConfirm: 3,
-    Persist: 4,
-    Publish: 5,
-    Answer: 6,
-    Probe: 7,
-    WakeAt: 8,
+    SendQuestion: 4,
+    Persist: 5,
+    Publish: 6,
+    Answer: 7,
+    TellAudit: 8,
+    Probe: 9,
+    WakeAt: 10,
 }
 
 
@@ -113,12 +129,14 @@ class Engine:
         for kind, name in list(state.agenda.due(now)):
             self._take_topic(kind, name, change, now)
         self._open_up(now)
-        self._judge_nodes(now)
+        touched = self._judge_nodes(now)
         if state.open and state.strange_light:
             adopt_what_is_lit(state, now)
         self._plan(self._look_at_rings(now), change, now)
         self._look_at_rings(now)  # a ring that was just laid may be in place already
+        follow_audit(state, touched, change, now)
         self._let_out(event, change, now)
+        close_numbers(state)
         self._tell_when_settled()
         if state.agenda.next != self._wake:
             self._wake = state.agenda.next
@@ -150,7 +168,11 @@ class Engine:
                 for beat in event.nodes:
                     if node := self._speaker(event.session, beat.node, now):
                         self._compare(node, beat, now)
-            case FaultReported() | FaultCleared() | LightReported() | Applied():
+            case GoAhead():
+                go_ahead(state, event.audit, change, now)
+            case EndAudit():
+                end_audit(state, event.audit, event.reason, change, now)
+            case FaultReported() | FaultCleared() | LightReported() | Applied() | Measured():
                 if node := self._speaker(event.session, event.node, now):
                     state.dirty_nodes.add(node.position)
                     self._take_report(node, event, now)
@@ -162,7 +184,7 @@ class Engine:
                 carry_out(state, event, change, now)
 
     def _take_report(
-        self, node: NodeRecord, event: FaultReported | FaultCleared | LightReported | Applied, now: float
+        self, node: NodeRecord, event: FaultReported | FaultCleared | LightReported | Applied | Measured, now: float
     ) -> None:
         """What an agent says about one node."""
         match event:
@@ -174,6 +196,8 @@ class Engine:
                 note_light(self.state, node, event.changed, now)
             case Applied():
                 take_answer(self.state, node, event, now)
+            case Measured():
+                take_look(self.state, node, event, now)
 
     def _speaker(self, session: str, name: str, now: float) -> NodeRecord | None:
         """The node a message is about, marked as heard; None when the session has ended or does not serve it."""
@@ -235,6 +259,8 @@ class Engine:
 
     def _park_again(self, node: NodeRecord, change: Change, now: float) -> None:
         """Try once more to bring an idle node to loopback, an interval after it was last told."""
+        if node.position in self.state.audits.members:
+            return  # the audit sees to it, and to its way back
         due = node.commanded_at + self.state.settings.change.retry_interval
         if not self.state.open:
             due = now + self.state.settings.change.retry_interval
@@ -245,8 +271,10 @@ class Engine:
             give_up_on(self.state, node, now)
         park(self.state, node, change, now)
 
-    def _judge_nodes(self, now: float) -> None:
+    def _judge_nodes(self, now: float) -> set[int]:
+        """Judge the nodes of which anything was heard; their positions."""
         state = self.state
+        touched = set(state.dirty_nodes)
         for position in state.dirty_nodes:
             note_speech(state, state.nodes[position], now)
         doubt_oneself(state, now)
@@ -259,6 +287,7 @@ class Engine:
             if node.ring:
                 state.dirty_rings.add(node.ring)
         state.dirty_nodes.clear()
+        return touched
 
     def _open_up(self, now: float) -> None:
         """From the moment every agent was heard, or the grace period is over, absence may be reasoned about."""
@@ -309,7 +338,7 @@ class Engine:
                 take_up(state, job)
         for job in due:
             self._plan_job(job, change, now, damaged=job.name in damaged_jobs)
-        state.capacity_grew = False
+        state.capacity_grew = any(not ring.chain for ring in change.rings)  # what one ring gave up another may want
 
     def _leave_broken(self, names: Iterable[str], why: str) -> None:
         """What is damaged stays where it lies for now, and is not called ACTIVE any more."""
@@ -349,7 +378,13 @@ class Engine:
         state = self.state
         if not state.open:
             take_up(state, job)  # one job at a time: what is put back must find its place free
-        plan = plan_job(state, job, now)
+        # What is lost has priority over an audit; what is only wished for waits until that is over.
+        with (
+            nullcontext()
+            if damaged or any(not ring.chain and ring.generation for ring in job.rings)
+            else withheld(state, now)
+        ):
+            plan = plan_job(state, job, now)
         pause(state, job, plan, now)
         if plan.rings < job.rings_laid:
             if not state.open:

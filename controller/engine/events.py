@@ -12,7 +12,7 @@ from ringlight.controller.engine.effects import (
     StoredOverlay,
     StoredRing,
 )
-from ringlight.fabric.circuits import CircuitTable, Fault, PortKey
+from ringlight.fabric.circuits import CircuitTable, Fault, OpticalPower, PortKey
 from ringlight.fabric.inventory import Inventory
 from ringlight.fabric.outcomes import ApplyCode, BundleCode
 
@@ -168,6 +168,23 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """An agent's answer to a question: what the hardware reads since it came; empty where it did not answer.
+
+    Attributes:
+        powers: as far as the hardware measures them.
+    """
+
+    session: str
+    node: str
+    question: int
+    circuits: CircuitTable
+    light: Mapping[PortKey, bool]
+    powers: Mapping[PortKey, OpticalPower]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time passed: something that was waited for may be due."""
 
@@ -313,6 +330,37 @@ class DeclareDead:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginAudit:
+    """Reserve idle nodes for a cabling audit. It goes ahead once that is on record: `GoAhead`.
+
+    Attributes:
+        audit: names it, in all that is told of it.
+        nodes: only these; empty for every idle node.
+        highest_loss: dB above which a fibre is dirty; 0 for what the settings say.
+    """
+
+    request: str
+    audit: str
+    nodes: tuple[str, ...] = ()
+    highest_loss: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GoAhead:
+    """It is on record that an audit begins."""
+
+    audit: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndAudit:
+    """Whoever asked for an audit is gone."""
+
+    audit: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeAnswered:
     """The site's own witness was asked about a node.
 
@@ -340,6 +388,7 @@ OperatorRequest = (
     | ResetBreaker
     | ReportStall
     | DeclareDead
+    | BeginAudit
 )
 Event = (
     Restored
@@ -352,7 +401,10 @@ Event = (
     | FaultCleared
     | LightReported
     | Applied
+    | Measured
     | ProbeAnswered
+    | GoAhead
+    | EndAudit
     | Tick
     | OperatorRequest
 )

@@ -62,7 +62,9 @@ def check(state: State, commands: list[SendCircuits], footing: Footing) -> list[
 
 def _check_ports(state: State, command: SendCircuits, position: int) -> list[Violation]:
     """I2: what a node is told to select must be selected at the other end too, by the same version of the plan."""
-    found = []
+    found: list[Violation] = []
+    if position in state.audits.members:
+        return found  # its hops are changing: an audit lights fibres to see where they end
     for bundle, path in enumerate(command.table):
         if not path.is_external:
             continue

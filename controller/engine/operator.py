@@ -74,6 +74,8 @@ def why_no_more(state: State, rings: int) -> str:
     absent = sum(not node.session for node in state.nodes)
     if absent:
         return f"{absent} of {state.wiring.size} nodes have no agent yet: wait for them, or see `ringlight nodes`"
+    if state.audits.members:
+        return f"{len(state.audits.members)} nodes are being audited: wait until that is over, or break it off"
     if rings:
         return f"ask for {rings} rings, or for a smaller minimum (--min-rings {rings}), or release another job"
     return "release another job, or ask for a smaller tp; `ringlight nodes` shows which nodes are usable"

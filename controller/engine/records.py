@@ -19,7 +19,7 @@ def everything(state: State) -> Persist:
         hold=stored_hold(state),
         epoch=state.epoch,
         reserved=state.reserved,
-        generation=state.generation,
+        generation=max(state.generation, state.audits.spoken_for),
     )
 
 

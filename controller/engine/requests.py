@@ -1,10 +1,12 @@
 """Requests from people and schedulers: each is decided by its own module, and answered here, refused ones too."""
 
 from ringlight.controller.engine.assessment import trust_hops
+from ringlight.controller.engine.audit import begin_audit, withheld
 from ringlight.controller.engine.conduct import release_quarantine
 from ringlight.controller.engine.drain import drain
 from ringlight.controller.engine.effects import Answer, PlannedChange
 from ringlight.controller.engine.events import (
+    BeginAudit,
     Cordon,
     DeclareDead,
     Drain,
@@ -38,7 +40,10 @@ def carry_out(state: State, request: OperatorRequest, change: Change, now: float
         if isinstance(request, SubmitJob | ReleaseJob | ResizeJob | Drain):
             if not dry:
                 refuse_if_held(state)
-            planned = _move(state, request, change, now)
+            with withheld(state, now):
+                planned = _move(state, request, change, now)
+        elif isinstance(request, BeginAudit):
+            begin_audit(state, request, now)
         elif isinstance(request, Pause | Resume | ResetBreaker):
             _hold(state, request)
         else:

@@ -31,7 +31,7 @@ def welcome(state: State, hello: AgentHello, change: Change, now: float) -> None
     for session in sorted(former & state.sessions.keys()):
         state.emit(Close(session, _REDIAL))
         lose(state, session, _REDIAL)
-    _outrank(state, hello)
+    _outrank(state, hello, change)
     names = tuple(node.node for node in hello.nodes)
     state.sessions[hello.session] = SessionRecord(hello.session, hello.agent, hello.agent_boot, names)
     state.session_of_agent[hello.agent] = hello.session
@@ -60,7 +60,7 @@ def _refuse_if_deposed(state: State, hello: AgentHello) -> None:
         )
 
 
-def _outrank(state: State, hello: AgentHello) -> None:
+def _outrank(state: State, hello: AgentHello, change: Change) -> None:
     """Agents obey no lower epoch or generation than they have seen: a store that was lost must not silence us."""
     unheard_of = hello.agent not in state.known_agents  # one that we never told our epoch has it from somebody else
     state.known_agents.add(hello.agent)
@@ -72,6 +72,7 @@ def _outrank(state: State, hello: AgentHello) -> None:
     applied = max(node.applied_generation for node in hello.nodes)
     if applied > state.generation:
         state.generation = applied
+        change.generation = applied + 1  # also what follows in this very step
         state.reserve_generations()
 
 
@@ -131,7 +132,7 @@ def hear(state: State, node: NodeRecord, now: float) -> None:
 
 def park(state: State, node: NodeRecord, change: Change, now: float) -> None:
     """Bring an idle node back to loopback, if it needs it, that is safe, and anything may move."""
-    if not needs_parking(node):
+    if not needs_parking(node) or node.position in state.audits.members:
         return
     if why_held(state):
         state.agenda.put(("park", node.name), now + state.settings.change.retry_interval)

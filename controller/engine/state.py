@@ -6,10 +6,11 @@ needs, or loopback. *Observed* is what its agent last read from the hardware; it
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ringlight.controller.audit.audit import Audit, Look
 from ringlight.controller.engine.agenda import Agenda
 from ringlight.controller.engine.effects import (
     Effect,
@@ -287,6 +288,45 @@ class SessionRecord:
     nodes: tuple[str, ...]
 
 
+@dataclass(slots=True)
+class AuditRecord:
+    """The cabling audit under way.
+
+    Attributes:
+        name: in all that is told of it.
+        left_out: nodes that it never had, and why.
+        highest_loss: dB above which a fibre is dirty.
+        question: number of the last one that was asked.
+        looks: answers to that which are not taken in yet, by position.
+        told: rounds that were told to be over.
+    """
+
+    name: str
+    audit: Audit
+    left_out: Mapping[str, str]
+    highest_loss: float
+    question: int = 0
+    looks: dict[int, Look] = field(default_factory=dict)
+    told: int = 0
+
+
+@dataclass(slots=True)
+class Audits:
+    """What the cabling audits need to be remembered for.
+
+    Attributes:
+        under_way: the one there is.
+        members: positions of the nodes that it has.
+        questions: that were asked so far.
+        spoken_for: generations up to this one are on record as past, for an audit.
+    """
+
+    under_way: AuditRecord | None = None
+    members: set[int] = field(default_factory=set)
+    questions: int = 0
+    spoken_for: int = 0
+
+
 class State:
     """Everything the engine remembers, and the effects it has decided on so far in this step."""
 
@@ -295,9 +335,8 @@ class State:
         self.settings = settings
         self.started_at = 0.0
         self.epoch = 0
-        self.generation = 0
+        self.generation = self.reserved = 0
         self.recorded_generation = 0  # of the newest change that the records knew of at this start
-        self.reserved = 0
         self.sequence = self.violations = 0
         self.nodes = [NodeRecord(p, wiring.name(p), wiring.loopback) for p in range(wiring.size)]
         self.jobs: dict[str, JobRecord] = {}
@@ -336,6 +375,7 @@ class State:
         self.has_commanded = False  # in this term
         self.damaged: set[str] = set()  # rings that cannot stay as they are
         self.leaving: set[int] = set()  # nodes that a planned change took out of a ring, until that is proven
+        self.audits = Audits()
         self.postponed: set[str] = set()  # damaged jobs that wait for more agents to dial in
         self.dirty_nodes: set[int] = set()  # to be judged in this step
         self.dirty_rings: set[str] = set()  # to be looked at in this step
@@ -345,8 +385,8 @@ class State:
 
     @property
     def settled(self) -> bool:
-        """Nothing is in flight: no ring is being changed, and no agent owes an answer."""
-        return not self.owing and not self.in_flight
+        """Nothing is in flight: no ring is being changed, no agent owes an answer, and nothing is audited."""
+        return not self.owing and not self.in_flight and self.audits.under_way is None
 
     def node(self, name: str) -> NodeRecord:
         """A node by name; raises `NotFoundError`."""
@@ -405,11 +445,12 @@ class State:
         self.planner.order.set_usable(node.position, usable=node.usable and overlay is None)
         self.dirty_nodes.add(node.position)
 
-    def reserve_generations(self) -> None:
-        """Keep a block of generations reserved in the store, ahead of their use."""
+    def reserve_generations(self, ahead_of: int = 0) -> None:
+        """Keep a block of generations reserved in the store, ahead of their use, or of one that is used later."""
         block = self.settings.store.generation_block
-        if self.reserved < self.generation + block // 2:
-            self.reserved = self.generation + block
+        next_used = max(self.generation, ahead_of)
+        if self.reserved < next_used + block // 2:
+            self.reserved = next_used + block
             self.emit(Persist(reserved=self.reserved))
 
     def emit(self, effect: Effect) -> None:

@@ -11,6 +11,8 @@ from ringlight.controller.health.verdicts import Verdict
 from ringlight.fabric.circuits import CircuitTable, Fault
 from ringlight.fabric.rings import gpu_order
 
+_AUDITED = "audited"  # what lies over a node while the cabling audit has it
+
 
 @dataclass(frozen=True, slots=True)
 class GateView:
@@ -166,7 +168,7 @@ def _count_states(state: State) -> dict[str, int]:
 
 def _count_overlays(state: State) -> dict[str, int]:
     counts = Counter(node.overlay for node in state.nodes)
-    return {overlay.value: counts[overlay] for overlay in Overlay}
+    return {**{overlay.value: counts[overlay] for overlay in Overlay}, _AUDITED: len(state.audits.members)}
 
 
 def _is_spare(state: State, node: NodeRecord, now: float) -> bool:
@@ -193,7 +195,7 @@ def _view_node(state: State, node: NodeRecord, now: float) -> NodeView:
         faults=node.faults,
         generation=node.generation,
         spare=_is_spare(state, node, now),
-        overlay=node.overlay or "",
+        overlay=_AUDITED if node.position in state.audits.members else node.overlay or "",
         overlay_reason=node.overlay_reason,
         overlay_seconds=max(0.0, node.maintenance_until - now) if node.maintenance_until is not None else 0.0,
         quarantine=node.quarantine,

@@ -25,47 +25,51 @@ _sym_db = _symbol_database.Default()
 from ringlight.protos.v1 import circuits_pb2 as ringlight_dot_protos_dot_v1_dot_circuits__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fringlight/protos/v1/agent.proto\x12\x0cringlight.v1\x1a\"ringlight/protos/v1/circuits.proto\"\x98\x02\n\x0c\x41gentMessage\x12$\n\x05hello\x18\x01 \x01(\x0b\x32\x13.ringlight.v1.HelloH\x00\x12,\n\theartbeat\x18\x02 \x01(\x0b\x32\x17.ringlight.v1.HeartbeatH\x00\x12,\n\x06health\x18\x03 \x01(\x0b\x32\x1a.ringlight.v1.HealthReportH\x00\x12*\n\x05light\x18\x04 \x01(\x0b\x32\x19.ringlight.v1.LightReportH\x00\x12(\n\x07\x61pplied\x18\x05 \x01(\x0b\x32\x15.ringlight.v1.AppliedH\x00\x12(\n\x07goodbye\x18\x06 \x01(\x0b\x32\x15.ringlight.v1.GoodbyeH\x00\x42\x06\n\x04\x62ody\"\xc8\x01\n\x11\x43ontrollerMessage\x12(\n\x07welcome\x18\x01 \x01(\x0b\x32\x15.ringlight.v1.WelcomeH\x00\x12\x31\n\x0cset_circuits\x18\x02 \x01(\x0b\x32\x19.ringlight.v1.SetCircuitsH\x00\x12(\n\x07\x63onfirm\x18\x03 \x01(\x0b\x32\x15.ringlight.v1.ConfirmH\x00\x12$\n\x05heard\x18\x04 \x01(\x0b\x32\x13.ringlight.v1.HeardH\x00\x42\x06\n\x04\x62ody\"\x9c\x01\n\x05Hello\x12\r\n\x05\x61gent\x18\x01 \x01(\t\x12\x12\n\nagent_boot\x18\x02 \x01(\t\x12\x10\n\x08protocol\x18\x03 \x01(\r\x12\x0e\n\x06\x66\x61\x62ric\x18\x04 \x01(\t\x12\x15\n\rhighest_epoch\x18\x05 \x01(\x04\x12&\n\x05nodes\x18\x06 \x03(\x0b\x32\x17.ringlight.v1.NodeHello\x12\x0f\n\x07version\x18\x07 \x01(\t\"\x88\x02\n\tNodeHello\x12\x0c\n\x04node\x18\x01 \x01(\t\x12\x15\n\rhardware_boot\x18\x02 \x01(\t\x12*\n\tinventory\x18\x03 \x01(\x0b\x32\x17.ringlight.v1.Inventory\x12,\n\x08\x63ircuits\x18\x04 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12&\n\x05light\x18\x05 \x03(\x0b\x32\x17.ringlight.v1.PortLight\x12#\n\x06\x66\x61ults\x18\x06 \x03(\x0b\x32\x13.ringlight.v1.Fault\x12\x1a\n\x12\x61pplied_generation\x18\x07 \x01(\x04\x12\x13\n\x0bunconfirmed\x18\x08 \x01(\t\"E\n\x07Welcome\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x04\x12\x1a\n\x12heartbeat_interval\x18\x03 \x01(\x01\"\x94\x01\n\x0bSetCircuits\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x12\n\ngeneration\x18\x02 \x01(\x04\x12\x13\n\x0btransaction\x18\x03 \x01(\t\x12\x0c\n\x04node\x18\x04 \x01(\t\x12)\n\x05table\x18\x05 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12\x14\n\x0crevert_after\x18\x06 \x01(\x01\";\n\x07\x43onfirm\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x13\n\x0btransaction\x18\x02 \x01(\t\x12\x0c\n\x04node\x18\x03 \x01(\t\"\x16\n\x05Heard\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\"F\n\x0c\x42undleResult\x12\x0e\n\x06\x62undle\x18\x01 \x01(\r\x12&\n\x04\x63ode\x18\x02 \x01(\x0e\x32\x18.ringlight.v1.BundleCode\"\xc8\x02\n\x07\x41pplied\x12\x0c\n\x04node\x18\x01 \x01(\t\x12\x13\n\x0btransaction\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\x12\n\ngeneration\x18\x04 \x01(\x04\x12%\n\x04\x63ode\x18\x05 \x01(\x0e\x32\x17.ringlight.v1.ApplyCode\x12+\n\x07\x62undles\x18\x06 \x03(\x0b\x32\x1a.ringlight.v1.BundleResult\x12,\n\x08\x63ircuits\x18\x07 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12\x0e\n\x06\x64igest\x18\x08 \x01(\x06\x12&\n\x05light\x18\t \x03(\x0b\x32\x17.ringlight.v1.PortLight\x12\x16\n\x0eswitch_seconds\x18\n \x01(\x01\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x15\n\rhighest_epoch\x18\x0c \x01(\x04\"7\n\tHeartbeat\x12*\n\x05nodes\x18\x01 \x03(\x0b\x32\x1b.ringlight.v1.NodeHeartbeat\"I\n\rNodeHeartbeat\x12\x0c\n\x04node\x18\x01 \x01(\t\x12\x1a\n\x12\x61pplied_generation\x18\x02 \x01(\x04\x12\x0e\n\x06\x64igest\x18\x03 \x01(\x06\"_\n\x0cHealthReport\x12\x0c\n\x04node\x18\x01 \x01(\t\x12%\n\x06opened\x18\x02 \x01(\x0b\x32\x13.ringlight.v1.FaultH\x00\x12\x10\n\x06\x63losed\x18\x03 \x01(\tH\x00\x42\x08\n\x06\x63hange\"E\n\x0bLightReport\x12\x0c\n\x04node\x18\x01 \x01(\t\x12(\n\x07\x63hanged\x18\x02 \x03(\x0b\x32\x17.ringlight.v1.PortLight\"\x19\n\x07Goodbye\x12\x0e\n\x06reason\x18\x01 \x01(\t*\xfd\x01\n\tApplyCode\x12\x1a\n\x16\x41PPLY_CODE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41PPLY_CODE_APPLIED\x10\x01\x12\x18\n\x14\x41PPLY_CODE_UNCHANGED\x10\x02\x12\x17\n\x13\x41PPLY_CODE_REVERTED\x10\x03\x12\x15\n\x11\x41PPLY_CODE_FAILED\x10\x04\x12\x1a\n\x16\x41PPLY_CODE_STALE_EPOCH\x10\x05\x12\x1f\n\x1b\x41PPLY_CODE_STALE_GENERATION\x10\x06\x12\x1b\n\x17\x41PPLY_CODE_UNKNOWN_NODE\x10\x07\x12\x18\n\x14\x41PPLY_CODE_BAD_TABLE\x10\x08*\xa9\x01\n\nBundleCode\x12\x1b\n\x17\x42UNDLE_CODE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x42UNDLE_CODE_SWITCHED\x10\x01\x12\x19\n\x15\x42UNDLE_CODE_UNCHANGED\x10\x02\x12\x15\n\x11\x42UNDLE_CODE_STUCK\x10\x03\x12\x17\n\x13\x42UNDLE_CODE_TIMEOUT\x10\x04\x12\x19\n\x15\x42UNDLE_CODE_NOT_TRIED\x10\x05\x32Z\n\x0c\x41gentService\x12J\n\x07Session\x12\x1a.ringlight.v1.AgentMessage\x1a\x1f.ringlight.v1.ControllerMessage(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fringlight/protos/v1/agent.proto\x12\x0cringlight.v1\x1a\"ringlight/protos/v1/circuits.proto\"\xc4\x02\n\x0c\x41gentMessage\x12$\n\x05hello\x18\x01 \x01(\x0b\x32\x13.ringlight.v1.HelloH\x00\x12,\n\theartbeat\x18\x02 \x01(\x0b\x32\x17.ringlight.v1.HeartbeatH\x00\x12,\n\x06health\x18\x03 \x01(\x0b\x32\x1a.ringlight.v1.HealthReportH\x00\x12*\n\x05light\x18\x04 \x01(\x0b\x32\x19.ringlight.v1.LightReportH\x00\x12(\n\x07\x61pplied\x18\x05 \x01(\x0b\x32\x15.ringlight.v1.AppliedH\x00\x12(\n\x07goodbye\x18\x06 \x01(\x0b\x32\x15.ringlight.v1.GoodbyeH\x00\x12*\n\x08measured\x18\x07 \x01(\x0b\x32\x16.ringlight.v1.MeasuredH\x00\x42\x06\n\x04\x62ody\"\xf2\x01\n\x11\x43ontrollerMessage\x12(\n\x07welcome\x18\x01 \x01(\x0b\x32\x15.ringlight.v1.WelcomeH\x00\x12\x31\n\x0cset_circuits\x18\x02 \x01(\x0b\x32\x19.ringlight.v1.SetCircuitsH\x00\x12(\n\x07\x63onfirm\x18\x03 \x01(\x0b\x32\x15.ringlight.v1.ConfirmH\x00\x12$\n\x05heard\x18\x04 \x01(\x0b\x32\x13.ringlight.v1.HeardH\x00\x12(\n\x07measure\x18\x05 \x01(\x0b\x32\x15.ringlight.v1.MeasureH\x00\x42\x06\n\x04\x62ody\"\x9c\x01\n\x05Hello\x12\r\n\x05\x61gent\x18\x01 \x01(\t\x12\x12\n\nagent_boot\x18\x02 \x01(\t\x12\x10\n\x08protocol\x18\x03 \x01(\r\x12\x0e\n\x06\x66\x61\x62ric\x18\x04 \x01(\t\x12\x15\n\rhighest_epoch\x18\x05 \x01(\x04\x12&\n\x05nodes\x18\x06 \x03(\x0b\x32\x17.ringlight.v1.NodeHello\x12\x0f\n\x07version\x18\x07 \x01(\t\"\x88\x02\n\tNodeHello\x12\x0c\n\x04node\x18\x01 \x01(\t\x12\x15\n\rhardware_boot\x18\x02 \x01(\t\x12*\n\tinventory\x18\x03 \x01(\x0b\x32\x17.ringlight.v1.Inventory\x12,\n\x08\x63ircuits\x18\x04 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12&\n\x05light\x18\x05 \x03(\x0b\x32\x17.ringlight.v1.PortLight\x12#\n\x06\x66\x61ults\x18\x06 \x03(\x0b\x32\x13.ringlight.v1.Fault\x12\x1a\n\x12\x61pplied_generation\x18\x07 \x01(\x04\x12\x13\n\x0bunconfirmed\x18\x08 \x01(\t\"E\n\x07Welcome\x12\x0f\n\x07session\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x04\x12\x1a\n\x12heartbeat_interval\x18\x03 \x01(\x01\"\x94\x01\n\x0bSetCircuits\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x12\n\ngeneration\x18\x02 \x01(\x04\x12\x13\n\x0btransaction\x18\x03 \x01(\t\x12\x0c\n\x04node\x18\x04 \x01(\t\x12)\n\x05table\x18\x05 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12\x14\n\x0crevert_after\x18\x06 \x01(\x01\";\n\x07\x43onfirm\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\x12\x13\n\x0btransaction\x18\x02 \x01(\t\x12\x0c\n\x04node\x18\x03 \x01(\t\")\n\x07Measure\x12\x10\n\x08question\x18\x01 \x01(\x04\x12\x0c\n\x04node\x18\x02 \x01(\t\"\x16\n\x05Heard\x12\r\n\x05\x65poch\x18\x01 \x01(\x04\"F\n\x0c\x42undleResult\x12\x0e\n\x06\x62undle\x18\x01 \x01(\r\x12&\n\x04\x63ode\x18\x02 \x01(\x0e\x32\x18.ringlight.v1.BundleCode\"\xc8\x02\n\x07\x41pplied\x12\x0c\n\x04node\x18\x01 \x01(\t\x12\x13\n\x0btransaction\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\x12\n\ngeneration\x18\x04 \x01(\x04\x12%\n\x04\x63ode\x18\x05 \x01(\x0e\x32\x17.ringlight.v1.ApplyCode\x12+\n\x07\x62undles\x18\x06 \x03(\x0b\x32\x1a.ringlight.v1.BundleResult\x12,\n\x08\x63ircuits\x18\x07 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12\x0e\n\x06\x64igest\x18\x08 \x01(\x06\x12&\n\x05light\x18\t \x03(\x0b\x32\x17.ringlight.v1.PortLight\x12\x16\n\x0eswitch_seconds\x18\n \x01(\x01\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x15\n\rhighest_epoch\x18\x0c \x01(\x04\"7\n\tHeartbeat\x12*\n\x05nodes\x18\x01 \x03(\x0b\x32\x1b.ringlight.v1.NodeHeartbeat\"I\n\rNodeHeartbeat\x12\x0c\n\x04node\x18\x01 \x01(\t\x12\x1a\n\x12\x61pplied_generation\x18\x02 \x01(\x04\x12\x0e\n\x06\x64igest\x18\x03 \x01(\x06\"_\n\x0cHealthReport\x12\x0c\n\x04node\x18\x01 \x01(\t\x12%\n\x06opened\x18\x02 \x01(\x0b\x32\x13.ringlight.v1.FaultH\x00\x12\x10\n\x06\x63losed\x18\x03 \x01(\tH\x00\x42\x08\n\x06\x63hange\"E\n\x0bLightReport\x12\x0c\n\x04node\x18\x01 \x01(\t\x12(\n\x07\x63hanged\x18\x02 \x03(\x0b\x32\x17.ringlight.v1.PortLight\"\xb9\x01\n\x08Measured\x12\x0c\n\x04node\x18\x01 \x01(\t\x12\x10\n\x08question\x18\x02 \x01(\x04\x12,\n\x08\x63ircuits\x18\x03 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12&\n\x05light\x18\x04 \x03(\x0b\x32\x17.ringlight.v1.PortLight\x12\'\n\x06powers\x18\x05 \x03(\x0b\x32\x17.ringlight.v1.PortPower\x12\x0e\n\x06reason\x18\x06 \x01(\t\"\x19\n\x07Goodbye\x12\x0e\n\x06reason\x18\x01 \x01(\t*\xfd\x01\n\tApplyCode\x12\x1a\n\x16\x41PPLY_CODE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41PPLY_CODE_APPLIED\x10\x01\x12\x18\n\x14\x41PPLY_CODE_UNCHANGED\x10\x02\x12\x17\n\x13\x41PPLY_CODE_REVERTED\x10\x03\x12\x15\n\x11\x41PPLY_CODE_FAILED\x10\x04\x12\x1a\n\x16\x41PPLY_CODE_STALE_EPOCH\x10\x05\x12\x1f\n\x1b\x41PPLY_CODE_STALE_GENERATION\x10\x06\x12\x1b\n\x17\x41PPLY_CODE_UNKNOWN_NODE\x10\x07\x12\x18\n\x14\x41PPLY_CODE_BAD_TABLE\x10\x08*\xa9\x01\n\nBundleCode\x12\x1b\n\x17\x42UNDLE_CODE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x42UNDLE_CODE_SWITCHED\x10\x01\x12\x19\n\x15\x42UNDLE_CODE_UNCHANGED\x10\x02\x12\x15\n\x11\x42UNDLE_CODE_STUCK\x10\x03\x12\x17\n\x13\x42UNDLE_CODE_TIMEOUT\x10\x04\x12\x19\n\x15\x42UNDLE_CODE_NOT_TRIED\x10\x05\x32Z\n\x0c\x41gentService\x12J\n\x07Session\x12\x1a.ringlight.v1.AgentMessage\x1a\x1f.ringlight.v1.ControllerMessage(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ringlight.protos.v1.agent_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_APPLYCODE']._serialized_start=2035
-  _globals['_APPLYCODE']._serialized_end=2288
-  _globals['_BUNDLECODE']._serialized_start=2291
-  _globals['_BUNDLECODE']._serialized_end=2460
+  _globals['_APPLYCODE']._serialized_start=2352
+  _globals['_APPLYCODE']._serialized_end=2605
+  _globals['_BUNDLECODE']._serialized_start=2608
+  _globals['_BUNDLECODE']._serialized_end=2777
   _globals['_AGENTMESSAGE']._serialized_start=86
-  _globals['_AGENTMESSAGE']._serialized_end=366
-  _globals['_CONTROLLERMESSAGE']._serialized_start=369
-  _globals['_CONTROLLERMESSAGE']._serialized_end=569
-  _globals['_HELLO']._serialized_start=572
-  _globals['_HELLO']._serialized_end=728
-  _globals['_NODEHELLO']._serialized_start=731
-  _globals['_NODEHELLO']._serialized_end=995
-  _globals['_WELCOME']._serialized_start=997
-  _globals['_WELCOME']._serialized_end=1066
-  _globals['_SETCIRCUITS']._serialized_start=1069
-  _globals['_SETCIRCUITS']._serialized_end=1217
-  _globals['_CONFIRM']._serialized_start=1219
-  _globals['_CONFIRM']._serialized_end=1278
-  _globals['_HEARD']._serialized_start=1280
-  _globals['_HEARD']._serialized_end=1302
-  _globals['_BUNDLERESULT']._serialized_start=1304
-  _globals['_BUNDLERESULT']._serialized_end=1374
-  _globals['_APPLIED']._serialized_start=1377
-  _globals['_APPLIED']._serialized_end=1705
-  _globals['_HEARTBEAT']._serialized_start=1707
-  _globals['_HEARTBEAT']._serialized_end=1762
-  _globals['_NODEHEARTBEAT']._serialized_start=1764
-  _globals['_NODEHEARTBEAT']._serialized_end=1837
-  _globals['_HEALTHREPORT']._serialized_start=1839
-  _globals['_HEALTHREPORT']._serialized_end=1934
-  _globals['_LIGHTREPORT']._serialized_start=1936
-  _globals['_LIGHTREPORT']._serialized_end=2005
-  _globals['_GOODBYE']._serialized_start=2007
-  _globals['_GOODBYE']._serialized_end=2032
-  _globals['_AGENTSERVICE']._serialized_start=2462
-  _globals['_AGENTSERVICE']._serialized_end=2552
+  _globals['_AGENTMESSAGE']._serialized_end=410
+  _globals['_CONTROLLERMESSAGE']._serialized_start=413
+  _globals['_CONTROLLERMESSAGE']._serialized_end=655
+  _globals['_HELLO']._serialized_start=658
+  _globals['_HELLO']._serialized_end=814
+  _globals['_NODEHELLO']._serialized_start=817
+  _globals['_NODEHELLO']._serialized_end=1081
+  _globals['_WELCOME']._serialized_start=1083
+  _globals['_WELCOME']._serialized_end=1152
+  _globals['_SETCIRCUITS']._serialized_start=1155
+  _globals['_SETCIRCUITS']._serialized_end=1303
+  _globals['_CONFIRM']._serialized_start=1305
+  _globals['_CONFIRM']._serialized_end=1364
+  _globals['_MEASURE']._serialized_start=1366
+  _globals['_MEASURE']._serialized_end=1407
+  _globals['_HEARD']._serialized_start=1409
+  _globals['_HEARD']._serialized_end=1431
+  _globals['_BUNDLERESULT']._serialized_start=1433
+  _globals['_BUNDLERESULT']._serialized_end=1503
+  _globals['_APPLIED']._serialized_start=1506
+  _globals['_APPLIED']._serialized_end=1834
+  _globals['_HEARTBEAT']._serialized_start=1836
+  _globals['_HEARTBEAT']._serialized_end=1891
+  _globals['_NODEHEARTBEAT']._serialized_start=1893
+  _globals['_NODEHEARTBEAT']._serialized_end=1966
+  _globals['_HEALTHREPORT']._serialized_start=1968
+  _globals['_HEALTHREPORT']._serialized_end=2063
+  _globals['_LIGHTREPORT']._serialized_start=2065
+  _globals['_LIGHTREPORT']._serialized_end=2134
+  _globals['_MEASURED']._serialized_start=2137
+  _globals['_MEASURED']._serialized_end=2322
+  _globals['_GOODBYE']._serialized_start=2324
+  _globals['_GOODBYE']._serialized_end=2349
+  _globals['_AGENTSERVICE']._serialized_start=2779
+  _globals['_AGENTSERVICE']._serialized_end=2869
 # @@protoc_insertion_point(module_scope)

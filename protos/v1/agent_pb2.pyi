@@ -121,6 +121,7 @@ class AgentMessage(_message.Message):
     LIGHT_FIELD_NUMBER: _builtins.int
     APPLIED_FIELD_NUMBER: _builtins.int
     GOODBYE_FIELD_NUMBER: _builtins.int
+    MEASURED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def hello(self) -> Global___Hello:
         """first, once"""
@@ -145,6 +146,10 @@ class AgentMessage(_message.Message):
     def goodbye(self) -> Global___Goodbye:
         """last, if the agent stops in order"""
 
+    @_builtins.property
+    def measured(self) -> Global___Measured:
+        """one for each Measure that a later one did not overtake"""
+
     def __init__(
         self,
         *,
@@ -154,12 +159,13 @@ class AgentMessage(_message.Message):
         light: Global___LightReport | None = ...,
         applied: Global___Applied | None = ...,
         goodbye: Global___Goodbye | None = ...,
+        measured: Global___Measured | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "body", b"body", "goodbye", b"goodbye", "health", b"health", "heartbeat", b"heartbeat", "hello", b"hello", "light", b"light"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "body", b"body", "goodbye", b"goodbye", "health", b"health", "heartbeat", b"heartbeat", "hello", b"hello", "light", b"light", "measured", b"measured"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "body", b"body", "goodbye", b"goodbye", "health", b"health", "heartbeat", b"heartbeat", "hello", b"hello", "light", b"light"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["applied", b"applied", "body", b"body", "goodbye", b"goodbye", "health", b"health", "heartbeat", b"heartbeat", "hello", b"hello", "light", b"light", "measured", b"measured"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["hello", "heartbeat", "health", "light", "applied", "goodbye"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["hello", "heartbeat", "health", "light", "applied", "goodbye", "measured"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
@@ -175,6 +181,7 @@ class ControllerMessage(_message.Message):
     SET_CIRCUITS_FIELD_NUMBER: _builtins.int
     CONFIRM_FIELD_NUMBER: _builtins.int
     HEARD_FIELD_NUMBER: _builtins.int
+    MEASURE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def welcome(self) -> Global___Welcome:
         """first, once, in answer to the Hello"""
@@ -191,6 +198,10 @@ class ControllerMessage(_message.Message):
     def heard(self) -> Global___Heard:
         """in answer to each heartbeat"""
 
+    @_builtins.property
+    def measure(self) -> Global___Measure:
+        """any number, for any node of the agent"""
+
     def __init__(
         self,
         *,
@@ -198,12 +209,13 @@ class ControllerMessage(_message.Message):
         set_circuits: Global___SetCircuits | None = ...,
         confirm: Global___Confirm | None = ...,
         heard: Global___Heard | None = ...,
+        measure: Global___Measure | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "confirm", b"confirm", "heard", b"heard", "set_circuits", b"set_circuits", "welcome", b"welcome"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "confirm", b"confirm", "heard", b"heard", "measure", b"measure", "set_circuits", b"set_circuits", "welcome", b"welcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "confirm", b"confirm", "heard", b"heard", "set_circuits", b"set_circuits", "welcome", b"welcome"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "confirm", b"confirm", "heard", b"heard", "measure", b"measure", "set_circuits", b"set_circuits", "welcome", b"welcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["welcome", "set_circuits", "confirm", "heard"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["welcome", "set_circuits", "confirm", "heard", "measure"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
@@ -418,6 +430,35 @@ class Confirm(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Confirm: _TypeAlias = Confirm  # noqa: Y015
+
+@_typing.final
+class Measure(_message.Message):
+    """Read a node now, and measure its light. Changes nothing, so no epoch fences it. It waits for the command under way; a
+    later question for the same node replaces one that was not begun. The agent answers within the time that it gives a
+    reading and a measurement, also when its hardware did not.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUESTION_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    question: _builtins.int
+    """names the answer"""
+    node: _builtins.str
+    """name of the node it is for"""
+    def __init__(
+        self,
+        *,
+        question: _builtins.int = ...,
+        node: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "question", b"question"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Measure: _TypeAlias = Measure  # noqa: Y015
 
 @_typing.final
 class Heard(_message.Message):
@@ -654,6 +695,54 @@ class LightReport(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LightReport: _TypeAlias = LightReport  # noqa: Y015
+
+@_typing.final
+class Measured(_message.Message):
+    """The answer to a Measure. Everything in it was read after the question came."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    QUESTION_FIELD_NUMBER: _builtins.int
+    CIRCUITS_FIELD_NUMBER: _builtins.int
+    LIGHT_FIELD_NUMBER: _builtins.int
+    POWERS_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    """name of the node"""
+    question: _builtins.int
+    """that is answered"""
+    reason: _builtins.str
+    """one line for a person, when something was not read or measured"""
+    @_builtins.property
+    def circuits(self) -> _circuits_pb2.CircuitTable:
+        """read from the hardware; empty when that does not answer"""
+
+    @_builtins.property
+    def light(self) -> _containers.RepeatedCompositeFieldContainer[_circuits_pb2.PortLight]:
+        """every external port; empty when the hardware does not answer"""
+
+    @_builtins.property
+    def powers(self) -> _containers.RepeatedCompositeFieldContainer[_circuits_pb2.PortPower]:
+        """of ports that are selected, as far as the hardware measures them"""
+
+    def __init__(
+        self,
+        *,
+        node: _builtins.str = ...,
+        question: _builtins.int = ...,
+        circuits: _circuits_pb2.CircuitTable | None = ...,
+        light: _abc.Iterable[_circuits_pb2.PortLight] | None = ...,
+        powers: _abc.Iterable[_circuits_pb2.PortPower] | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["circuits", b"circuits"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["circuits", b"circuits", "light", b"light", "node", b"node", "powers", b"powers", "question", b"question", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Measured: _TypeAlias = Measured  # noqa: Y015
 
 @_typing.final
 class Goodbye(_message.Message):

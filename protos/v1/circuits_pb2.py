@@ -24,27 +24,29 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ringlight/protos/v1/circuits.proto\x12\x0cringlight.v1\"1\n\x0c\x43ircuitTable\x12!\n\x05paths\x18\x01 \x03(\x0e\x32\x12.ringlight.v1.Path\"J\n\tPortLight\x12\x0e\n\x06\x62undle\x18\x01 \x01(\r\x12 \n\x04path\x18\x02 \x01(\x0e\x32\x12.ringlight.v1.Path\x12\x0b\n\x03lit\x18\x03 \x01(\x08\"\x83\x01\n\x05\x46\x61ult\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tcomponent\x18\x02 \x01(\t\x12-\n\x0b\x66\x61ult_class\x18\x03 \x01(\x0e\x32\x18.ringlight.v1.FaultClass\x12\x0c\n\x04\x63ode\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\x10\n\x08recovery\x18\x06 \x01(\t\"I\n\tInventory\x12\x0c\n\x04gpus\x18\x01 \x01(\r\x12.\n\x07\x62undles\x18\x02 \x03(\x0b\x32\x1d.ringlight.v1.BundleInventory\"\\\n\x0f\x42undleInventory\x12\x0c\n\x04\x65\x64ge\x18\x01 \x01(\r\x12\x0f\n\x07modules\x18\x02 \x01(\r\x12*\n\x05ports\x18\x03 \x03(\x0b\x32\x1b.ringlight.v1.PortInventory\"?\n\rPortInventory\x12 \n\x04path\x18\x01 \x01(\x0e\x32\x12.ringlight.v1.Path\x12\x0c\n\x04peer\x18\x02 \x01(\t*R\n\x04Path\x12\x10\n\x0cPATH_UNKNOWN\x10\x00\x12\x11\n\rPATH_LOOPBACK\x10\x01\x12\n\n\x06PATH_1\x10\x02\x12\n\n\x06PATH_2\x10\x03\x12\r\n\tPATH_DARK\x10\x04*p\n\nFaultClass\x12\x1b\n\x17\x46\x41ULT_CLASS_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46\x41ULT_CLASS_INFO\x10\x01\x12\x18\n\x14\x46\x41ULT_CLASS_DEGRADED\x10\x02\x12\x15\n\x11\x46\x41ULT_CLASS_FATAL\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ringlight/protos/v1/circuits.proto\x12\x0cringlight.v1\"1\n\x0c\x43ircuitTable\x12!\n\x05paths\x18\x01 \x03(\x0e\x32\x12.ringlight.v1.Path\"J\n\tPortLight\x12\x0e\n\x06\x62undle\x18\x01 \x01(\r\x12 \n\x04path\x18\x02 \x01(\x0e\x32\x12.ringlight.v1.Path\x12\x0b\n\x03lit\x18\x03 \x01(\x08\"}\n\tPortPower\x12\x0e\n\x06\x62undle\x18\x01 \x01(\r\x12 \n\x04path\x18\x02 \x01(\x0e\x32\x12.ringlight.v1.Path\x12\x11\n\x04sent\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\x08received\x18\x04 \x01(\x01H\x01\x88\x01\x01\x42\x07\n\x05_sentB\x0b\n\t_received\"\x83\x01\n\x05\x46\x61ult\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tcomponent\x18\x02 \x01(\t\x12-\n\x0b\x66\x61ult_class\x18\x03 \x01(\x0e\x32\x18.ringlight.v1.FaultClass\x12\x0c\n\x04\x63ode\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\x10\n\x08recovery\x18\x06 \x01(\t\"I\n\tInventory\x12\x0c\n\x04gpus\x18\x01 \x01(\r\x12.\n\x07\x62undles\x18\x02 \x03(\x0b\x32\x1d.ringlight.v1.BundleInventory\"\\\n\x0f\x42undleInventory\x12\x0c\n\x04\x65\x64ge\x18\x01 \x01(\r\x12\x0f\n\x07modules\x18\x02 \x01(\r\x12*\n\x05ports\x18\x03 \x03(\x0b\x32\x1b.ringlight.v1.PortInventory\"?\n\rPortInventory\x12 \n\x04path\x18\x01 \x01(\x0e\x32\x12.ringlight.v1.Path\x12\x0c\n\x04peer\x18\x02 \x01(\t*R\n\x04Path\x12\x10\n\x0cPATH_UNKNOWN\x10\x00\x12\x11\n\rPATH_LOOPBACK\x10\x01\x12\n\n\x06PATH_1\x10\x02\x12\n\n\x06PATH_2\x10\x03\x12\r\n\tPATH_DARK\x10\x04*p\n\nFaultClass\x12\x1b\n\x17\x46\x41ULT_CLASS_UNSPECIFIED\x10\x00\x12\x14\n\x10\x46\x41ULT_CLASS_INFO\x10\x01\x12\x18\n\x14\x46\x41ULT_CLASS_DEGRADED\x10\x02\x12\x15\n\x11\x46\x41ULT_CLASS_FATAL\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ringlight.protos.v1.circuits_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PATH']._serialized_start=547
-  _globals['_PATH']._serialized_end=629
-  _globals['_FAULTCLASS']._serialized_start=631
-  _globals['_FAULTCLASS']._serialized_end=743
+  _globals['_PATH']._serialized_start=674
+  _globals['_PATH']._serialized_end=756
+  _globals['_FAULTCLASS']._serialized_start=758
+  _globals['_FAULTCLASS']._serialized_end=870
   _globals['_CIRCUITTABLE']._serialized_start=52
   _globals['_CIRCUITTABLE']._serialized_end=101
   _globals['_PORTLIGHT']._serialized_start=103
   _globals['_PORTLIGHT']._serialized_end=177
-  _globals['_FAULT']._serialized_start=180
-  _globals['_FAULT']._serialized_end=311
-  _globals['_INVENTORY']._serialized_start=313
-  _globals['_INVENTORY']._serialized_end=386
-  _globals['_BUNDLEINVENTORY']._serialized_start=388
-  _globals['_BUNDLEINVENTORY']._serialized_end=480
-  _globals['_PORTINVENTORY']._serialized_start=482
-  _globals['_PORTINVENTORY']._serialized_end=545
+  _globals['_PORTPOWER']._serialized_start=179
+  _globals['_PORTPOWER']._serialized_end=304
+  _globals['_FAULT']._serialized_start=307
+  _globals['_FAULT']._serialized_end=438
+  _globals['_INVENTORY']._serialized_start=440
+  _globals['_INVENTORY']._serialized_end=513
+  _globals['_BUNDLEINVENTORY']._serialized_start=515
+  _globals['_BUNDLEINVENTORY']._serialized_end=607
+  _globals['_PORTINVENTORY']._serialized_start=609
+  _globals['_PORTINVENTORY']._serialized_end=672
 # @@protoc_insertion_point(module_scope)

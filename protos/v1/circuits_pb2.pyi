@@ -134,6 +134,47 @@ class PortLight(_message.Message):
 Global___PortLight: _TypeAlias = PortLight  # noqa: Y015
 
 @_typing.final
+class PortPower(_message.Message):
+    """Light at one external port that its bundle selects, of the weakest lane. What is not measured is left out."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BUNDLE_FIELD_NUMBER: _builtins.int
+    PATH_FIELD_NUMBER: _builtins.int
+    SENT_FIELD_NUMBER: _builtins.int
+    RECEIVED_FIELD_NUMBER: _builtins.int
+    bundle: _builtins.int
+    """bundle number in its node"""
+    path: Global___Path.ValueType
+    """PATH_1 or PATH_2: which port of the bundle"""
+    sent: _builtins.float
+    """dBm, as it leaves the port"""
+    received: _builtins.float
+    """dBm, as it arrives at the port; minus infinity in the dark"""
+    def __init__(
+        self,
+        *,
+        bundle: _builtins.int = ...,
+        path: Global___Path.ValueType = ...,
+        sent: _builtins.float | None = ...,
+        received: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_received", b"_received", "_sent", b"_sent", "received", b"received", "sent", b"sent"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_received", b"_received", "_sent", b"_sent", "bundle", b"bundle", "path", b"path", "received", b"received", "sent", b"sent"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__received: _TypeAlias = _typing.Literal["received"]  # noqa: Y015
+    _WhichOneofArgType__received: _TypeAlias = _typing.Literal["_received", b"_received"]  # noqa: Y015
+    _WhichOneofReturnType__sent: _TypeAlias = _typing.Literal["sent"]  # noqa: Y015
+    _WhichOneofArgType__sent: _TypeAlias = _typing.Literal["_sent", b"_sent"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__received) -> _WhichOneofReturnType__received | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sent) -> _WhichOneofReturnType__sent | None: ...
+
+Global___PortPower: _TypeAlias = PortPower  # noqa: Y015
+
+@_typing.final
 class Fault(_message.Message):
     """One open fault. Faults of a node are a set: several may be open, each closes by its own id."""
 

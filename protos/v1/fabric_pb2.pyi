@@ -1609,3 +1609,279 @@ class PlannedRing(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PlannedRing: _TypeAlias = PlannedRing  # noqa: Y015
+
+@_typing.final
+class AuditFabricRequest(_message.Message):
+    """Which fibres to light."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODES_FIELD_NUMBER: _builtins.int
+    HIGHEST_LOSS_FIELD_NUMBER: _builtins.int
+    highest_loss: _builtins.float
+    """dB above which a fibre counts as dirty; 0 for what the controller's settings say"""
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """only these; empty for every idle node"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+        highest_loss: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["highest_loss", b"highest_loss", "nodes", b"nodes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditFabricRequest: _TypeAlias = AuditFabricRequest  # noqa: Y015
+
+@_typing.final
+class AuditFabricReply(_message.Message):
+    """How the audit goes, and at last what it found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEGAN_FIELD_NUMBER: _builtins.int
+    PROGRESS_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def began(self) -> Global___AuditBegan:
+        """first"""
+
+    @_builtins.property
+    def progress(self) -> Global___AuditProgress:
+        """after each round"""
+
+    @_builtins.property
+    def result(self) -> Global___AuditResult:
+        """last"""
+
+    def __init__(
+        self,
+        *,
+        began: Global___AuditBegan | None = ...,
+        progress: Global___AuditProgress | None = ...,
+        result: Global___AuditResult | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["began", b"began", "news", b"news", "progress", b"progress", "result", b"result"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["began", b"began", "news", b"news", "progress", b"progress", "result", b"result"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_news: _TypeAlias = _typing.Literal["began", "progress", "result"]  # noqa: Y015
+    _WhichOneofArgType_news: _TypeAlias = _typing.Literal["news", b"news"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_news) -> _WhichOneofReturnType_news | None: ...
+
+Global___AuditFabricReply: _TypeAlias = AuditFabricReply  # noqa: Y015
+
+@_typing.final
+class AuditBegan(_message.Message):
+    """The audit begins."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LeftOutEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    NODES_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    ROUNDS_FIELD_NUMBER: _builtins.int
+    rounds: _builtins.int
+    """there will be"""
+    @_builtins.property
+    def nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """that are audited"""
+
+    @_builtins.property
+    def left_out(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """nodes that are not, and why"""
+
+    def __init__(
+        self,
+        *,
+        nodes: _abc.Iterable[_builtins.str] | None = ...,
+        left_out: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        rounds: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["left_out", b"left_out", "nodes", b"nodes", "rounds", b"rounds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditBegan: _TypeAlias = AuditBegan  # noqa: Y015
+
+@_typing.final
+class AuditProgress(_message.Message):
+    """A round is over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DONE_FIELD_NUMBER: _builtins.int
+    ROUNDS_FIELD_NUMBER: _builtins.int
+    done: _builtins.int
+    """rounds"""
+    rounds: _builtins.int
+    """in all"""
+    def __init__(
+        self,
+        *,
+        done: _builtins.int = ...,
+        rounds: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "rounds", b"rounds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditProgress: _TypeAlias = AuditProgress  # noqa: Y015
+
+@_typing.final
+class AuditResult(_message.Message):
+    """How the fibres lie."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LeftEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    FINDINGS_FIELD_NUMBER: _builtins.int
+    FIBRES_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___CablingFinding]:
+        """what is wrong"""
+
+    @_builtins.property
+    def fibres(self) -> _containers.RepeatedCompositeFieldContainer[Global___FoundFibre]:
+        """as they lie; those that could not be seen as the fabric file has them"""
+
+    @_builtins.property
+    def left(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """nodes that left the audit before its end, and why"""
+
+    def __init__(
+        self,
+        *,
+        findings: _abc.Iterable[Global___CablingFinding] | None = ...,
+        fibres: _abc.Iterable[Global___FoundFibre] | None = ...,
+        left: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fibres", b"fibres", "findings", b"findings", "left", b"left"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AuditResult: _TypeAlias = AuditResult  # noqa: Y015
+
+@_typing.final
+class CablingFinding(_message.Message):
+    """Something is wrong with a fibre."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    PORTS_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    LOSS_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """swapped, missing, one-way, dirty, unclear"""
+    text: _builtins.str
+    """one line for a person"""
+    loss: _builtins.float
+    """dB, where it was measured"""
+    @_builtins.property
+    def ports(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """both ends of a fibre, or one port, such as n3/b0.p1"""
+
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        ports: _abc.Iterable[_builtins.str] | None = ...,
+        text: _builtins.str = ...,
+        loss: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_loss", b"_loss", "loss", b"loss"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_loss", b"_loss", "kind", b"kind", "loss", b"loss", "ports", b"ports", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__loss: _TypeAlias = _typing.Literal["loss"]  # noqa: Y015
+    _WhichOneofArgType__loss: _TypeAlias = _typing.Literal["_loss", b"_loss"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__loss) -> _WhichOneofReturnType__loss | None: ...
+
+Global___CablingFinding: _TypeAlias = CablingFinding  # noqa: Y015
+
+@_typing.final
+class FoundFibre(_message.Message):
+    """A fibre as it lies."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    A_FIELD_NUMBER: _builtins.int
+    B_FIELD_NUMBER: _builtins.int
+    LOSS_FIELD_NUMBER: _builtins.int
+    AUDITED_FIELD_NUMBER: _builtins.int
+    a: _builtins.str
+    """a port such as n3/b0.p1"""
+    b: _builtins.str
+    """the port at the other end"""
+    loss: _builtins.float
+    """dB in the worse direction, where it was measured"""
+    audited: _builtins.bool
+    """it was seen; otherwise it is what the fabric file says"""
+    def __init__(
+        self,
+        *,
+        a: _builtins.str = ...,
+        b: _builtins.str = ...,
+        loss: _builtins.float | None = ...,
+        audited: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_loss", b"_loss", "loss", b"loss"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_loss", b"_loss", "a", b"a", "audited", b"audited", "b", b"b", "loss", b"loss"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__loss: _TypeAlias = _typing.Literal["loss"]  # noqa: Y015
+    _WhichOneofArgType__loss: _TypeAlias = _typing.Literal["_loss", b"_loss"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__loss) -> _WhichOneofReturnType__loss | None: ...
+
+Global___FoundFibre: _TypeAlias = FoundFibre  # noqa: Y015

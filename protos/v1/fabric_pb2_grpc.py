@@ -140,6 +140,11 @@ class FabricServiceStub:
                 request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanRequest.SerializeToString,
                 response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanReply.FromString,
                 _registered_method=True)
+        self.AuditFabric = channel.unary_stream(
+                '/ringlight.v1.FabricService/AuditFabric',
+                request_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.AuditFabricRequest.SerializeToString,
+                response_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.AuditFabricReply.FromString,
+                _registered_method=True)
 
 
 class FabricServiceServicer:
@@ -293,6 +298,13 @@ class FabricServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AuditFabric(self, request, context):
+        """Light idle fibres and see where they end. Lasts as long as its rounds; whoever hangs up breaks it off.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FabricServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -400,6 +412,11 @@ def add_FabricServiceServicer_to_server(servicer, server):
                     servicer.Plan,
                     request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanRequest.FromString,
                     response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanReply.SerializeToString,
+            ),
+            'AuditFabric': grpc.unary_stream_rpc_method_handler(
+                    servicer.AuditFabric,
+                    request_deserializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.AuditFabricRequest.FromString,
+                    response_serializer=ringlight_dot_protos_dot_v1_dot_fabric__pb2.AuditFabricReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -970,6 +987,33 @@ class FabricService:
             '/ringlight.v1.FabricService/Plan',
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanRequest.SerializeToString,
             ringlight_dot_protos_dot_v1_dot_fabric__pb2.PlanReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AuditFabric(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ringlight.v1.FabricService/AuditFabric',
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.AuditFabricRequest.SerializeToString,
+            ringlight_dot_protos_dot_v1_dot_fabric__pb2.AuditFabricReply.FromString,
             options,
             channel_credentials,
             insecure,

@@ -78,6 +78,8 @@ class FabricServiceStub:
     """Why a node, ring or job is as it is."""
     Plan: _grpc.UnaryUnaryMultiCallable[_fabric_pb2.PlanRequest, _fabric_pb2.PlanReply]
     """What the controller would do, now or if something failed; it is not done."""
+    AuditFabric: _grpc.UnaryStreamMultiCallable[_fabric_pb2.AuditFabricRequest, _fabric_pb2.AuditFabricReply]
+    """Light idle fibres and see where they end. Lasts as long as its rounds; whoever hangs up breaks it off."""
 
 @_typing.type_check_only
 class FabricServiceAsyncStub(FabricServiceStub):
@@ -126,6 +128,8 @@ class FabricServiceAsyncStub(FabricServiceStub):
     """Why a node, ring or job is as it is."""
     Plan: _aio.UnaryUnaryMultiCallable[_fabric_pb2.PlanRequest, _fabric_pb2.PlanReply]  # type: ignore[assignment]
     """What the controller would do, now or if something failed; it is not done."""
+    AuditFabric: _aio.UnaryStreamMultiCallable[_fabric_pb2.AuditFabricRequest, _fabric_pb2.AuditFabricReply]  # type: ignore[assignment]
+    """Light idle fibres and see where they end. Lasts as long as its rounds; whoever hangs up breaks it off."""
 
 class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
     """What operators, schedulers and the CLI see and ask."""
@@ -297,5 +301,13 @@ class FabricServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_fabric_pb2.PlanReply, _abc.Awaitable[_fabric_pb2.PlanReply]]:
         """What the controller would do, now or if something failed; it is not done."""
+
+    @_abc_1.abstractmethod
+    def AuditFabric(
+        self,
+        request: _fabric_pb2.AuditFabricRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_fabric_pb2.AuditFabricReply], _abc.AsyncIterator[_fabric_pb2.AuditFabricReply]]:
+        """Light idle fibres and see where they end. Lasts as long as its rounds; whoever hangs up breaks it off."""
 
 def add_FabricServiceServicer_to_server(servicer: FabricServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from ringlight.protos.v1 import circuits_pb2 as ringlight_dot_protos_dot_v1_dot_circuits__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ringlight/protos/v1/hardware.proto\x12\x0cringlight.v1\x1a\"ringlight/protos/v1/circuits.proto\"\x99\x01\n\x0fHardwareRequest\x12\n\n\x02id\x18\x01 \x01(\x04\x12&\n\x06\x61ttach\x18\x02 \x01(\x0b\x32\x14.ringlight.v1.AttachH\x00\x12\"\n\x04read\x18\x03 \x01(\x0b\x32\x12.ringlight.v1.ReadH\x00\x12&\n\x06switch\x18\x04 \x01(\x0b\x32\x14.ringlight.v1.SwitchH\x00\x42\x06\n\x04\x62ody\"\x16\n\x06\x41ttach\x12\x0c\n\x04node\x18\x01 \x01(\t\"\x06\n\x04Read\":\n\x06Switch\x12\x0e\n\x06\x62undle\x18\x01 \x01(\r\x12 \n\x04path\x18\x02 \x01(\x0e\x32\x12.ringlight.v1.Path\"u\n\x0fHardwareMessage\x12,\n\x05reply\x18\x01 \x01(\x0b\x32\x1b.ringlight.v1.HardwareReplyH\x00\x12,\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.ringlight.v1.HardwareEventH\x00\x42\x06\n\x04\x62ody\"\xb4\x01\n\rHardwareReply\x12\n\n\x02id\x18\x01 \x01(\x04\x12\r\n\x05\x65rror\x18\x02 \x01(\t\x12*\n\x08\x61ttached\x18\x03 \x01(\x0b\x32\x16.ringlight.v1.AttachedH\x00\x12(\n\x07readout\x18\x04 \x01(\x0b\x32\x15.ringlight.v1.ReadoutH\x00\x12*\n\x08switched\x18\x05 \x01(\x0b\x32\x16.ringlight.v1.SwitchedH\x00\x42\x06\n\x04\x62ody\"]\n\x08\x41ttached\x12\x0e\n\x06\x66\x61\x62ric\x18\x01 \x01(\t\x12\x15\n\rhardware_boot\x18\x02 \x01(\t\x12*\n\tinventory\x18\x03 \x01(\x0b\x32\x17.ringlight.v1.Inventory\"\x84\x01\n\x07Readout\x12,\n\x08\x63ircuits\x18\x01 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12&\n\x05light\x18\x02 \x03(\x0b\x32\x17.ringlight.v1.PortLight\x12#\n\x06\x66\x61ults\x18\x03 \x03(\x0b\x32\x13.ringlight.v1.Fault\"D\n\x08Switched\x12 \n\x04path\x18\x01 \x01(\x0e\x32\x12.ringlight.v1.Path\x12\x16\n\x0eswitch_seconds\x18\x02 \x01(\x01\"z\n\rHardwareEvent\x12(\n\x05light\x18\x01 \x01(\x0b\x32\x17.ringlight.v1.PortLightH\x00\x12%\n\x06opened\x18\x02 \x01(\x0b\x32\x13.ringlight.v1.FaultH\x00\x12\x10\n\x06\x63losed\x18\x03 \x01(\tH\x00\x42\x06\n\x04\x62odyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ringlight/protos/v1/hardware.proto\x12\x0cringlight.v1\x1a\"ringlight/protos/v1/circuits.proto\"\xc5\x01\n\x0fHardwareRequest\x12\n\n\x02id\x18\x01 \x01(\x04\x12&\n\x06\x61ttach\x18\x02 \x01(\x0b\x32\x14.ringlight.v1.AttachH\x00\x12\"\n\x04read\x18\x03 \x01(\x0b\x32\x12.ringlight.v1.ReadH\x00\x12&\n\x06switch\x18\x04 \x01(\x0b\x32\x14.ringlight.v1.SwitchH\x00\x12*\n\x06powers\x18\x05 \x01(\x0b\x32\x18.ringlight.v1.ReadPowersH\x00\x42\x06\n\x04\x62ody\"\x16\n\x06\x41ttach\x12\x0c\n\x04node\x18\x01 \x01(\t\"\x06\n\x04Read\":\n\x06Switch\x12\x0e\n\x06\x62undle\x18\x01 \x01(\r\x12 \n\x04path\x18\x02 \x01(\x0e\x32\x12.ringlight.v1.Path\"\x0c\n\nReadPowers\"u\n\x0fHardwareMessage\x12,\n\x05reply\x18\x01 \x01(\x0b\x32\x1b.ringlight.v1.HardwareReplyH\x00\x12,\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x1b.ringlight.v1.HardwareEventH\x00\x42\x06\n\x04\x62ody\"\xdc\x01\n\rHardwareReply\x12\n\n\x02id\x18\x01 \x01(\x04\x12\r\n\x05\x65rror\x18\x02 \x01(\t\x12*\n\x08\x61ttached\x18\x03 \x01(\x0b\x32\x16.ringlight.v1.AttachedH\x00\x12(\n\x07readout\x18\x04 \x01(\x0b\x32\x15.ringlight.v1.ReadoutH\x00\x12*\n\x08switched\x18\x05 \x01(\x0b\x32\x16.ringlight.v1.SwitchedH\x00\x12&\n\x06powers\x18\x06 \x01(\x0b\x32\x14.ringlight.v1.PowersH\x00\x42\x06\n\x04\x62ody\"]\n\x08\x41ttached\x12\x0e\n\x06\x66\x61\x62ric\x18\x01 \x01(\t\x12\x15\n\rhardware_boot\x18\x02 \x01(\t\x12*\n\tinventory\x18\x03 \x01(\x0b\x32\x17.ringlight.v1.Inventory\"\x84\x01\n\x07Readout\x12,\n\x08\x63ircuits\x18\x01 \x01(\x0b\x32\x1a.ringlight.v1.CircuitTable\x12&\n\x05light\x18\x02 \x03(\x0b\x32\x17.ringlight.v1.PortLight\x12#\n\x06\x66\x61ults\x18\x03 \x03(\x0b\x32\x13.ringlight.v1.Fault\"D\n\x08Switched\x12 \n\x04path\x18\x01 \x01(\x0e\x32\x12.ringlight.v1.Path\x12\x16\n\x0eswitch_seconds\x18\x02 \x01(\x01\"1\n\x06Powers\x12\'\n\x06powers\x18\x01 \x03(\x0b\x32\x17.ringlight.v1.PortPower\"z\n\rHardwareEvent\x12(\n\x05light\x18\x01 \x01(\x0b\x32\x17.ringlight.v1.PortLightH\x00\x12%\n\x06opened\x18\x02 \x01(\x0b\x32\x13.ringlight.v1.FaultH\x00\x12\x10\n\x06\x63losed\x18\x03 \x01(\tH\x00\x42\x06\n\x04\x62odyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,23 +33,27 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ringlight.protos.v1.hardwar
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_HARDWAREREQUEST']._serialized_start=89
-  _globals['_HARDWAREREQUEST']._serialized_end=242
-  _globals['_ATTACH']._serialized_start=244
-  _globals['_ATTACH']._serialized_end=266
-  _globals['_READ']._serialized_start=268
-  _globals['_READ']._serialized_end=274
-  _globals['_SWITCH']._serialized_start=276
-  _globals['_SWITCH']._serialized_end=334
-  _globals['_HARDWAREMESSAGE']._serialized_start=336
-  _globals['_HARDWAREMESSAGE']._serialized_end=453
-  _globals['_HARDWAREREPLY']._serialized_start=456
-  _globals['_HARDWAREREPLY']._serialized_end=636
-  _globals['_ATTACHED']._serialized_start=638
-  _globals['_ATTACHED']._serialized_end=731
-  _globals['_READOUT']._serialized_start=734
-  _globals['_READOUT']._serialized_end=866
-  _globals['_SWITCHED']._serialized_start=868
-  _globals['_SWITCHED']._serialized_end=936
-  _globals['_HARDWAREEVENT']._serialized_start=938
-  _globals['_HARDWAREEVENT']._serialized_end=1060
+  _globals['_HARDWAREREQUEST']._serialized_end=286
+  _globals['_ATTACH']._serialized_start=288
+  _globals['_ATTACH']._serialized_end=310
+  _globals['_READ']._serialized_start=312
+  _globals['_READ']._serialized_end=318
+  _globals['_SWITCH']._serialized_start=320
+  _globals['_SWITCH']._serialized_end=378
+  _globals['_READPOWERS']._serialized_start=380
+  _globals['_READPOWERS']._serialized_end=392
+  _globals['_HARDWAREMESSAGE']._serialized_start=394
+  _globals['_HARDWAREMESSAGE']._serialized_end=511
+  _globals['_HARDWAREREPLY']._serialized_start=514
+  _globals['_HARDWAREREPLY']._serialized_end=734
+  _globals['_ATTACHED']._serialized_start=736
+  _globals['_ATTACHED']._serialized_end=829
+  _globals['_READOUT']._serialized_start=832
+  _globals['_READOUT']._serialized_end=964
+  _globals['_SWITCHED']._serialized_start=966
+  _globals['_SWITCHED']._serialized_end=1034
+  _globals['_POWERS']._serialized_start=1036
+  _globals['_POWERS']._serialized_end=1085
+  _globals['_HARDWAREEVENT']._serialized_start=1087
+  _globals['_HARDWAREEVENT']._serialized_end=1209
 # @@protoc_insertion_point(module_scope)

@@ -33,6 +33,7 @@ class HardwareRequest(_message.Message):
     ATTACH_FIELD_NUMBER: _builtins.int
     READ_FIELD_NUMBER: _builtins.int
     SWITCH_FIELD_NUMBER: _builtins.int
+    POWERS_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """chosen by the agent, echoed in the reply"""
     @_builtins.property
@@ -47,6 +48,10 @@ class HardwareRequest(_message.Message):
     def switch(self) -> Global___Switch:
         """any number; several may be under way"""
 
+    @_builtins.property
+    def powers(self) -> Global___ReadPowers:
+        """any number"""
+
     def __init__(
         self,
         *,
@@ -54,12 +59,13 @@ class HardwareRequest(_message.Message):
         attach: Global___Attach | None = ...,
         read: Global___Read | None = ...,
         switch: Global___Switch | None = ...,
+        powers: Global___ReadPowers | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["attach", b"attach", "body", b"body", "read", b"read", "switch", b"switch"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["attach", b"attach", "body", b"body", "powers", b"powers", "read", b"read", "switch", b"switch"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attach", b"attach", "body", b"body", "id", b"id", "read", b"read", "switch", b"switch"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attach", b"attach", "body", b"body", "id", b"id", "powers", b"powers", "read", b"read", "switch", b"switch"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["attach", "read", "switch"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["attach", "read", "switch", "powers"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
@@ -131,6 +137,23 @@ class Switch(_message.Message):
 Global___Switch: _TypeAlias = Switch  # noqa: Y015
 
 @_typing.final
+class ReadPowers(_message.Message):
+    """Measure the light at every port that is selected now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadPowers: _TypeAlias = ReadPowers  # noqa: Y015
+
+@_typing.final
 class HardwareMessage(_message.Message):
     """What emulated hardware says."""
 
@@ -173,6 +196,7 @@ class HardwareReply(_message.Message):
     ATTACHED_FIELD_NUMBER: _builtins.int
     READOUT_FIELD_NUMBER: _builtins.int
     SWITCHED_FIELD_NUMBER: _builtins.int
+    POWERS_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """of the request"""
     error: _builtins.str
@@ -189,6 +213,10 @@ class HardwareReply(_message.Message):
     def switched(self) -> Global___Switched:
         """to Switch"""
 
+    @_builtins.property
+    def powers(self) -> Global___Powers:
+        """to ReadPowers"""
+
     def __init__(
         self,
         *,
@@ -197,12 +225,13 @@ class HardwareReply(_message.Message):
         attached: Global___Attached | None = ...,
         readout: Global___Readout | None = ...,
         switched: Global___Switched | None = ...,
+        powers: Global___Powers | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["attached", b"attached", "body", b"body", "readout", b"readout", "switched", b"switched"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["attached", b"attached", "body", b"body", "powers", b"powers", "readout", b"readout", "switched", b"switched"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attached", b"attached", "body", b"body", "error", b"error", "id", b"id", "readout", b"readout", "switched", b"switched"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attached", b"attached", "body", b"body", "error", b"error", "id", b"id", "powers", b"powers", "readout", b"readout", "switched", b"switched"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["attached", "readout", "switched"]  # noqa: Y015
+    _WhichOneofReturnType_body: _TypeAlias = _typing.Literal["attached", "readout", "switched", "powers"]  # noqa: Y015
     _WhichOneofArgType_body: _TypeAlias = _typing.Literal["body", b"body"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_body) -> _WhichOneofReturnType_body | None: ...
 
@@ -301,6 +330,30 @@ class Switched(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Switched: _TypeAlias = Switched  # noqa: Y015
+
+@_typing.final
+class Powers(_message.Message):
+    """The light at the ports that were selected at that moment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POWERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def powers(self) -> _containers.RepeatedCompositeFieldContainer[_circuits_pb2.PortPower]:
+        """in order of bundle and path"""
+
+    def __init__(
+        self,
+        *,
+        powers: _abc.Iterable[_circuits_pb2.PortPower] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["powers", b"powers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Powers: _TypeAlias = Powers  # noqa: Y015
 
 @_typing.final
 class HardwareEvent(_message.Message):

@@ -56,8 +56,16 @@ class ModelHardware:
         self.switching = asyncio.Event()
         self.opened = 0
         self.driver = SimpleNamespace(
-            open=self._open, read=self._read, switch=self._switch, close=self._nothing, events=self._module_events
+            open=self._open,
+            read=self._read,
+            switch=self._switch,
+            powers=self._powers,
+            close=self._nothing,
+            events=self._module_events,
         )
+        self.powers = {}
+        self.may_measure = asyncio.Event()  # a measurement happens after this
+        self.may_measure.set()
         self.gpus = SimpleNamespace(
             open=self._nothing_if_here, read=self._read_gpus, close=self._nothing, events=self._gpu_events
         )
@@ -87,6 +95,11 @@ class ModelHardware:
         await self.may_read.wait()
         self._here()
         return readout
+
+    async def _powers(self):
+        self._here()
+        await self.may_measure.wait()
+        return dict(self.powers)
 
     async def _read_gpus(self):
         self._here()
@@ -255,6 +268,15 @@ class FakeController(agent_pb2_grpc.AgentServiceServicer):
         )
         await self._say(pb.ControllerMessage(set_circuits=command), self._context)
 
+    async def measure(self, question, *, node="n0"):
+        """Ask for the light of a node; the answer."""
+        await until(lambda: self._context is not None)
+        message = pb.ControllerMessage(measure=pb.Measure(question=question, node=node))
+        await self._say(message, self._context)
+        return await self.until(
+            lambda: next((m.measured for m in self.messages if m.measured.question == question), None)
+        )
+
     async def confirm(self, transaction, *, node="n0"):
         confirm = pb.Confirm(epoch=self.epoch, transaction=transaction, node=node)
         await self._say(pb.ControllerMessage(confirm=confirm), self._context)
@@ -271,6 +293,9 @@ class RunningNode:
 
     def answers(self):
         return [report.applied for report in self.reports if report.WhichOneof("body") == "applied"]
+
+    def measured(self):
+        return [report.measured for report in self.reports if report.WhichOneof("body") == "measured"]
 
     def lights(self):
         return [report.light.changed[0].lit for report in self.reports if report.WhichOneof("body") == "light"]
@@ -301,6 +326,7 @@ def fast():
     return AgentSettings(
         switch_timeout=0.1,
         read_timeout=0.2,
+        measure_timeout=0.05,
         backoff_first=0.01,
         backoff_cap=0.02,
         welcome_timeout=5.0,

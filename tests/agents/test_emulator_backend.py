@@ -1,6 +1,7 @@
 """Driver and GPU health over the real socket, against the real emulated hardware."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from itertools import pairwise
 from pathlib import Path as FilePath
@@ -15,7 +16,7 @@ from ringlight.agents.ports import CircuitDriver, FaultClosed, FaultOpened, GpuH
 from ringlight.emulator.faults import FaultKind, FaultRequest
 from ringlight.emulator.hardware import HardwareServer
 from ringlight.emulator.plant import Plant
-from ringlight.fabric.circuits import Fault, FaultClass, Path
+from ringlight.fabric.circuits import Fault, FaultClass, OpticalPower, Path
 from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.inventory import inventory_of
 from ringlight.fabric.rings import chain_hops, gpu_order
@@ -190,6 +191,18 @@ async def test_the_agent_is_sure_only_of_a_gpu_that_is_gone_and_leaves_xids_to_t
     event = await _next(gpus.events())
     assert isinstance(event, FaultOpened)
     assert (event.fault.id, event.fault.fault_class) == (after, fault_class)
+
+
+async def test_the_light_at_selected_ports_is_measured(lab: Lab) -> None:
+    driver, _ = await lab.open("n0")
+    neighbour, _ = await lab.open("n1")
+    assert await driver.powers() == {}
+    await driver.switch(0, P1)
+    assert await driver.powers() == {(0, P1): OpticalPower(1.0, -math.inf)}
+    await neighbour.switch(1, P1)
+    lab.inject(FaultKind.FIBRE_DIRTY, "n0", distance=1, loss=3.0)
+    assert await driver.powers() == {(0, P1): OpticalPower(1.0, -2.5)}
+    assert await neighbour.powers() == {(1, P1): OpticalPower(1.0, -2.5)}
 
 
 async def test_a_fault_known_from_reading_is_told_when_it_closes(lab: Lab) -> None:

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from ringlight.agents.obedience import Command
-from ringlight.fabric.circuits import Fault, FaultClass, Path
+from ringlight.fabric.circuits import Fault, FaultClass, OpticalPower, Path
 from ringlight.fabric.errors import UnavailableError
+from ringlight.protos import codec
 from ringlight.protos.v1 import agent_pb2 as pb
 
 PORT = (0, Path.PATH_1)
@@ -316,3 +317,71 @@ async def test_a_full_disk_stops_no_command_of_a_known_controller(run_node, hard
         running.node.command(Command("n0", 1, generation, f"t{generation}", table))
         assert (await running.answer(generation)).code == pb.APPLY_CODE_APPLIED
     assert hardware.opened == 1
+
+
+async def test_a_question_is_answered_with_what_is_read_and_measured_from_then_on(run_node, hardware, eventually):
+    running = await run_node(hardware)
+    hardware.light[PORT] = True  # and nobody told
+    hardware.powers = {PORT: OpticalPower(1.0, None)}
+    running.node.measure(7)
+    await eventually(running.measured)
+    (answer,) = running.measured()
+    assert (answer.node, answer.question, answer.reason) == ("n0", 7, "")
+    assert list(answer.circuits.paths) == list(hardware.table)
+    assert codec.light_from(answer.light) == hardware.light
+    assert codec.powers_from(answer.powers) == hardware.powers
+    assert hardware.writes == []
+
+
+async def test_a_question_waits_for_the_command_before_it(run_node, hardware, order, paths, eventually):
+    running = await run_node(hardware)
+    hardware.may_switch.clear()
+    running.node.command(order(paths.ring))
+    await hardware.switching.wait()
+    running.node.measure(1)
+    running.node.measure(2)
+    assert running.measured() == []
+    hardware.may_switch.set()
+    await eventually(running.measured)
+    assert [answer.question for answer in running.measured()] == [2], "the latest question wins"
+    assert list(running.measured()[0].circuits.paths) == list(paths.ring)
+
+
+async def test_light_that_cannot_be_measured_in_time_is_left_out_with_the_reason(run_node, hardware, eventually):
+    running = await run_node(hardware)
+    hardware.may_measure.clear()
+    running.node.measure(1)
+    await eventually(running.measured)
+    (answer,) = running.measured()
+    assert "could not be measured" in answer.reason
+    assert (len(answer.powers), len(answer.circuits.paths)) == (0, 2)
+
+
+async def test_hardware_that_cannot_be_read_is_said_so_and_nothing_is_filled_in(run_node, hardware, eventually):
+    running = await run_node(hardware)
+    hardware.may_read.clear()
+    running.node.measure(1)
+    await eventually(running.measured)
+    (answer,) = running.measured()
+    assert "does not answer" in answer.reason
+    assert (len(answer.circuits.paths), len(answer.light)) == (0, 0)
+    hardware.may_read.set()
+    running.node.measure(2)
+    await eventually(lambda: len(running.measured()) == 2)
+    assert running.measured()[1].reason == ""
+
+
+async def test_a_question_that_was_not_begun_is_forgotten_with_its_session(
+    run_node, hardware, order, paths, eventually
+):
+    running = await run_node(hardware)
+    hardware.may_switch.clear()
+    running.node.command(order(paths.ring))
+    await hardware.switching.wait()
+    running.node.measure(1)
+    running.node.forget_command()
+    hardware.may_switch.set()
+    await running.answer()
+    running.node.measure(2)
+    await eventually(running.measured)
+    assert [answer.question for answer in running.measured()] == [2]

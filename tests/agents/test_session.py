@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from ringlight.fabric.circuits import Fault, FaultClass, Path, digest
+from ringlight.fabric.circuits import Fault, FaultClass, OpticalPower, Path, digest
 from ringlight.protos import codec
 from ringlight.protos.v1 import agent_pb2 as pb
 
@@ -81,6 +81,28 @@ async def test_a_node_that_is_not_served_is_said_so(controller, run_agent, hardw
     run_agent({"n0": hardware})
     await controller.command(paths.ring, node="n7", transaction="t")
     assert (await controller.applied("t")).code == pb.APPLY_CODE_UNKNOWN_NODE
+
+
+async def test_a_question_for_light_is_answered(controller, run_agent, hardware):
+    hardware.light[PORT] = True
+    hardware.powers = {PORT: OpticalPower(1.0, -2.5)}
+    run_agent({"n0": hardware})
+    answer = await controller.measure(3)
+    assert (answer.node, answer.reason, codec.light_from(answer.light)) == ("n0", "", hardware.light)
+    assert codec.powers_from(answer.powers) == hardware.powers
+
+
+async def test_a_question_for_a_node_that_cannot_be_asked_is_answered_with_the_reason(
+    controller, run_agent, make_hardware
+):
+    nodes = {"n0": make_hardware(), "n1": make_hardware()}
+    run_agent(nodes)
+    assert (await controller.measure(1, node="n7")).reason == "not served by this agent"
+    nodes["n0"].go()
+    await controller.until(
+        lambda: controller.heartbeats and [n.node for n in controller.heartbeats[-1].nodes] == ["n1"]
+    )
+    assert (await controller.measure(2)).reason == "its hardware does not answer"
 
 
 async def test_a_node_whose_hardware_went_away_cannot_be_commanded(controller, run_agent, make_hardware, paths):

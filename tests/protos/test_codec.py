@@ -1,10 +1,12 @@
 """Messages and records: each survives the way to the wire and back, and words of newer peers are taken with care."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringlight.fabric.circuits import EXTERNAL_PATHS, Fault, FaultClass, Path
+from ringlight.fabric.circuits import EXTERNAL_PATHS, Fault, FaultClass, OpticalPower, Path
 from ringlight.fabric.inventory import BundleInventory, Inventory, difference, inventory_of
 from ringlight.protos.codec import (
     fault_from,
@@ -15,6 +17,8 @@ from ringlight.protos.codec import (
     light_to,
     path_from,
     path_to,
+    powers_from,
+    powers_to,
     table_from,
     table_to,
 )
@@ -52,6 +56,23 @@ def test_every_word_of_the_protocol_is_known():
 def test_a_path_of_a_newer_peer_is_unknown(number):
     assert path_from(number) is Path.UNKNOWN
     assert table_from(pb.CircuitTable(paths=[pb.PATH_1, number])) == (Path.PATH_1, Path.UNKNOWN)
+
+
+_DBM = st.none() | st.floats(-60, 20) | st.just(-math.inf)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 7), st.sampled_from(EXTERNAL_PATHS)), st.builds(OpticalPower, _DBM, _DBM), max_size=4
+    )
+)
+def test_measured_light_comes_back_and_what_was_not_measured_stays_so(powers):
+    assert powers_from([over_the_wire(message) for message in powers_to(powers)]) == powers
+
+
+def test_a_power_that_is_no_number_was_not_measured():
+    message = pb.PortPower(bundle=1, path=pb.PATH_2, sent=math.nan, received=-3.0)
+    assert powers_from([message]) == {(1, Path.PATH_2): OpticalPower(None, -3.0)}
 
 
 @given(st.lists(st.sampled_from(Path), max_size=6))

@@ -96,7 +96,7 @@ async def test_a_node_is_cordoned_and_given_back(lab):
         assert (node.name, node.overlay, node.overlay_reason, node.spare) == ("n3", "cordoned", "fan", False)
         assert (node.verdict, node.position) == ("HEALTHY", 3)
         glance = await fabric.GetFabric(pb.GetFabricRequest())
-        assert (glance.overlays, glance.spares) == ({"cordoned": 1, "draining": 0, "maintenance": 0}, 7)
+        assert (glance.overlays, glance.spares) == ({"audited": 0, "cordoned": 1, "draining": 0, "maintenance": 0}, 7)
         assert "cordoned: fan" in (await fabric.Explain(pb.ExplainRequest(subject="n3"))).summary
         (node,) = (await fabric.Uncordon(pb.UncordonRequest(nodes=["n3"]))).nodes
         assert (node.overlay, node.overlay_reason, node.spare) == ("", "", True)

@@ -1,7 +1,7 @@
 """Light that is there and makes sense is kept, whatever the store remembers; light that makes no ring is let go."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ringlight.controller.engine.events import Restored, StoreBegunAnew
@@ -10,6 +10,7 @@ from ringlight.controller.engine.state import RingState
 from ringlight.controller.health.settings import BreakerSettings, HealthSettings
 from ringlight.controller.settings import Settings
 from ringlight.emulator.faults import FaultKind
+from ringlight.fabric.circuits import Path
 from ringlight.fabric.rings import chain_tables
 from tests.world import World
 
@@ -196,6 +197,18 @@ def test_generations_go_on_above_what_agents_have_seen(world, lost):
     assert min(command.generation for command in world.commands) > applied
 
 
+def test_what_follows_from_a_hello_is_above_what_its_agent_has_seen(world):
+    """Found by the simulator: what was parked in the very step of the hello was refused by its agent for ever."""
+    world.hang_up("n10")
+    world.plant.select(10, 0, Path.PATH_1)
+    world.applied["n10"] = 9000
+    world.silent.discard("n10")
+    world.commands.clear()
+    world.dial("n10")
+    assert [(command.node, command.generation) for command in world.commands] == [("n10", 9001)]
+    assert world.engine.state.generation == 9001
+
+
 def test_an_empty_fabric_adopts_nothing(make_world):
     world = make_world().start(Restored(epoch=1))
     world.advance(30)
@@ -311,6 +324,7 @@ def take(world, broken, step):
 
 @settings(max_examples=60)
 @given(st.integers(1, 3), st.booleans(), st.lists(STEPS, min_size=1, max_size=8), st.integers(0, 8))
+@example(1, True, [("submit", 0, 5, 2), ("submit", 1, 5, 3), ("lost", 2, 2, 1)], 0)  # what it gives up, another wants
 def test_however_old_the_store_is_what_is_lit_stays_and_is_not_even_commanded(make_spec, k, closed, steps, age):
     """All rings that were ACTIVE are there afterwards, node for node; what is idle is in loopback; light is plan."""
     sections = {"health": HealthSettings(probation=5.0), "breaker": BreakerSettings(burst=100)}

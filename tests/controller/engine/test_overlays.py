@@ -69,7 +69,12 @@ def test_views_events_and_explanations_show_the_overlay(world):
     world.cordon("n15", reason="fan 3 is loud")
     node = view_nodes(world.engine.state, world.now)[15]
     assert (node.overlay, node.overlay_reason, node.spare) == ("cordoned", "fan 3 is loud", False)
-    assert view_fabric(world.engine.state, world.now).overlays == {"cordoned": 1, "draining": 0, "maintenance": 0}
+    assert view_fabric(world.engine.state, world.now).overlays == {
+        "audited": 0,
+        "cordoned": 1,
+        "draining": 0,
+        "maintenance": 0,
+    }
     told = explain(world.engine.state, "n15")
     assert "cordoned: fan 3 is loud" in told.summary
     assert any("node-cordoned: fan 3 is loud" in reason for reason in told.reasons)
