@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import stat
 from pathlib import Path as FilePath
 
 import pytest
@@ -86,6 +87,61 @@ async def test_a_loop_that_is_busy_costs_an_access_and_not_the_files(shown, monk
         with pytest.raises(OSError, match=os.strerror(errno.ETIMEDOUT)):
             os.stat(path)  # noqa: PTH116
         assert (await asyncio.to_thread(path.read_bytes))[0] == 0x18
+
+
+class Fuse:
+    """What the tree needs of the binding."""
+
+    def __init__(self):
+        self.exits = 0
+
+    def fuse_exit(self):
+        self.exits += 1
+
+
+@pytest.fixture
+async def tree(rack):
+    """What FUSE would call, without FUSE."""
+    buses = I2cServer(rack.plant, lambda: rack.now)
+    rack.plant.moved = buses.moved
+    return files_module._Tree(Fuse(), rack.plant.wiring, buses, asyncio.get_running_loop())
+
+
+async def asked(operation, *arguments):
+    """The answer to a call that comes from another thread, as those of FUSE do."""
+    return await asyncio.to_thread(operation, *arguments)
+
+
+async def test_the_tree_has_a_directory_for_each_module_and_its_memory_in_it(rack, tree):
+    assert stat.S_ISDIR((await asked(tree.getattr, "/"))["st_mode"])
+    assert stat.S_ISDIR((await asked(tree.getattr, "/n3-3"))["st_mode"])
+    assert (await asked(tree.getattr, "/n3-3/eeprom"))["st_size"] == SIZE
+    assert (await asked(tree.readdir, "/", None))[2:5] == ["n0-0", "n0-1", "n0-2"]
+    assert (await asked(tree.readdir, "/n0-0", None))[2:] == ["eeprom"]
+    assert await asked(tree.read, "/n0-1/eeprom", 6, 166, None) == b"n0b0m1"
+    assert await asked(tree.write, "/n0-1/eeprom", b"\x01" * 8, 0xB0 * 128 + 136, None) == 8
+    assert await asked(tree.read, "/n0-1/eeprom", 8, 0xB0 * 128 + 136, None) == b"\x01" * 8
+    for path in ("/n9-0", "/n0-4", "/n0-00", "/n0", "/n0-\u00b2", "/n0-0/other", "/n0-0/eeprom/x"):
+        with pytest.raises(OSError, match=path) as refused:
+            await asked(tree.getattr, path)
+        assert refused.value.errno == errno.ENOENT
+    rack.inject(FaultKind.MODULE_DEAD, "n0", bundle=0, module=1)
+    with pytest.raises(OSError, match="not acknowledged") as refused:
+        await asked(tree.read, "/n0-1/eeprom", 1, 0, None)
+    assert refused.value.errno == errno.ENXIO
+    rack.repair()
+    rack.inject(FaultKind.POWER_OFF, "n0")
+    with pytest.raises(OSError, match="n0-1") as refused:
+        await asked(tree.read, "/n0-1/eeprom", 1, 0, None)
+    assert refused.value.errno == errno.ENODEV
+
+
+async def test_the_tree_ends_from_within_the_call_that_is_made_for_it(tree):
+    await asked(tree.leave)
+    assert tree._fuse.exits == 0
+    with pytest.raises(OSError, match="leave"):
+        await asked(tree.getattr, "/leave")
+    assert tree._fuse.exits == 1
 
 
 async def test_a_directory_with_something_in_it_is_left_alone(rack, tmp_path, monkeypatch):
