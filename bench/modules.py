@@ -30,7 +30,7 @@ from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.wiring import Wiring
 
 _NODES, _NODES_QUICK = 64, 8
-_READS, _READS_QUICK = 40_000, 2_000
+_READS, _READS_QUICK = 10_000, 2_000
 _LENGTH = 128
 _PAGE_SELECT = 127
 _UPPER = 128  # where the page that is selected begins
