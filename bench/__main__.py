@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import engine, healing, planner, sessions, store, trace
+from bench import engine, healing, modules, planner, sessions, store, trace
 from bench.figures import Figure
 from bench.report import table_of, write_json
 from ringlight.fabric.errors import RinglightError
@@ -19,6 +19,7 @@ _MEASUREMENTS: dict[str, Callable[..., list[Figure]]] = {
     "trace": trace.measure,
     "store": store.measure,
     "sessions": sessions.measure,
+    "modules": modules.measure,
 }
 _WIDTH = 140  # columns when standard output is not a terminal
 

@@ -31,8 +31,15 @@ _SHOWN = {
 
 
 @click.command()
+@click.option(
+    "--modules",
+    type=click.Choice(["fast", "registers"]),
+    default="fast",
+    show_default=True,
+    help="registers: bundles are made of modules that answer as real ones do.",
+)
 @click.option("--keep", is_flag=True, help="Leave the fabric running at the end, with its addresses printed.")
-def demo(*, keep: bool) -> ExitCode:
+def demo(*, modules: str, keep: bool) -> ExitCode:
     """Break 64 emulated nodes, and watch the rings heal.
 
     Starts a controller and an emulator with 64 agents as processes of their own, kills a GPU, powers a node off, cuts
@@ -41,7 +48,8 @@ def demo(*, keep: bool) -> ExitCode:
     """
     out = console()
     with tempfile.TemporaryDirectory(prefix="ringlight-demo-") as directory:
-        report = run_in_foreground(run_demo(Path(directory), _output(out), keep=_keeper(out) if keep else None))
+        keeper = _keeper(out) if keep else None
+        report = run_in_foreground(run_demo(Path(directory), _output(out), modules=modules, keep=keeper))
     _summarise(out, report)
     return ExitCode.FINE if report.good else ExitCode.DEGRADED
 

@@ -48,6 +48,12 @@ emulator.add_command(polatis)
     help="Unix socket of the module buses, with --modules registers.",
 )
 @click.option(
+    "--eeprom-files",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Show every module as DIR/NODE-SELECT/eeprom, with --modules registers; needs FUSE.",
+)
+@click.option(
     "--nodes-per-agent", type=click.IntRange(min=1), default=1, show_default=True, help="Nodes an agent serves."
 )
 @click.option(
@@ -63,6 +69,7 @@ def run(
     socket: Path | None,
     modules: str,
     module_socket: Path | None,
+    eeprom_files: Path | None,
     nodes_per_agent: int,
     state: Path | None,
     seed: int,
@@ -75,6 +82,8 @@ def run(
     Prints one line on standard output when it is ready, and logs to standard error. SIGTERM and Ctrl-C stop it in
     order, with exit code 0.
     """
+    if modules == "fast" and (module_socket is not None or eeprom_files is not None):
+        raise click.UsageError("--module-socket and --eeprom-files show modules: add --modules registers")
     from ringlight.emulator.daemon import run_emulator  # noqa: PLC0415  # heavy, and not for the other commands
     from ringlight.emulator.fidelity import Fidelity  # noqa: PLC0415
     from ringlight.fabric.file import load_fabric  # noqa: PLC0415
@@ -86,6 +95,7 @@ def run(
         socket=socket,
         fidelity=Fidelity(modules),
         module_socket=module_socket,
+        eeprom_files=eeprom_files,
         nodes_per_agent=nodes_per_agent,
         state_dir=state,
         seed=seed,

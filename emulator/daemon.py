@@ -34,6 +34,7 @@ async def run_emulator(
     ready: Callable[[str], None],
     fidelity: Fidelity = Fidelity.FAST,
     module_socket: Path | None = None,
+    eeprom_files: Path | None = None,
 ) -> None:
     """Run an emulated fabric until cancelled; cancellation is the orderly way to stop it.
 
@@ -48,6 +49,7 @@ async def run_emulator(
         ready: called with one line that names control address and socket, before agents start.
         fidelity: whether bundles are objects or made of modules with registers.
         module_socket: path of the socket of module buses, with registers; None as for `socket`.
+        eeprom_files: directory that shows the modules as files, with registers; None shows none.
 
     Raises:
         RinglightError: an address or the socket cannot be used.
@@ -55,7 +57,7 @@ async def run_emulator(
     boot = uuid.uuid4().hex[:8]
     async with AsyncExitStack() as exits:
         scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="ringlight-emulator-")))
-        places = Sockets(socket or scratch / "hardware.sock", module_socket or scratch / "modules.sock")
+        places = Sockets(socket or scratch / "hardware.sock", module_socket or scratch / "modules.sock", eeprom_files)
         emulated = await exits.enter_async_context(emulated_hardware(fabric, fidelity, places, boot=boot, seed=seed))
         agents = None
         if controller is not None and nodes_per_agent > 0:

@@ -12,6 +12,7 @@ from typing import Any
 from ringlight.emulator.compressed import compressed_timers
 from ringlight.emulator.observer import Observer, observe
 from ringlight.emulator.stack import Stack, run_stack
+from ringlight.fabric.spec import default_bundles
 from ringlight.protos.v1 import emulator_pb2 as pb
 from ringlight.protos.v1 import fabric_pb2
 
@@ -23,6 +24,7 @@ _ROUNDS = 30  # GPUs killed one after another for the latency figures
 _SPARES_LEFT = 12  # with fewer, the next round waits for a repaired node's probation
 
 _FABRIC: dict[str, Any] = {"name": "demo", "k": 2, "closed": True, "gpus": _GPUS, "nodes": {"count": NODES}}
+_MODULES = 2  # a bundle, where they have registers: enough to disagree, and one machine can watch them all
 
 _TIMERS = compressed_timers(1_200)
 
@@ -75,20 +77,25 @@ class DemoOutput:
 
 
 async def run_demo(
-    directory: Path, output: DemoOutput, *, keep: Callable[[Stack], Awaitable[None]] | None = None
+    directory: Path,
+    output: DemoOutput,
+    *,
+    modules: str = "fast",
+    keep: Callable[[Stack], Awaitable[None]] | None = None,
 ) -> DemoReport:
     """Run the demo.
 
     Args:
         directory: for everything the processes write.
         output: where it is shown.
+        modules: fidelity of the emulated hardware, ``fast`` or ``registers``.
         keep: called at the end with the running stack; the demo ends when it returns.
 
     Raises:
         RinglightError: the stack did not start, or something that must happen did not.
     """
     async with (
-        run_stack(directory, _FABRIC, settings=_SETTINGS) as stack,
+        run_stack(directory, _fabric(modules), settings=_SETTINGS, modules=modules) as stack,
         observe(stack.controller, stack.emulator) as observer,
     ):
         demo = _Demo(observer, output)
@@ -106,6 +113,13 @@ async def run_demo(
         if keep is not None:
             await keep(stack)
         return demo.report
+
+
+def _fabric(modules: str) -> dict[str, Any]:
+    if modules == "fast":
+        return _FABRIC
+    bundles = default_bundles(_FABRIC["k"], _GPUS)
+    return {**_FABRIC, "bundles": [{"edge": bundle.edge, "modules": _MODULES} for bundle in bundles]}
 
 
 class _Demo:
@@ -223,7 +237,8 @@ class _Demo:
         after = self._observer.last_sequence
         await self._observer.emulator.Inject(fault)
         healed = await self._observer.until(
-            lambda event: event.kind == "ring-active" and event.subject == ring, after=after
+            lambda event: event.kind == "ring-active" and event.subject == ring and "heal_seconds" in event.data,
+            after=after,
         )
         return float(healed.data["heal_seconds"])
 

@@ -7,7 +7,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,7 @@ from ringlight.agents.drivers.cmis.backend import cmis_drivers
 from ringlight.agents.drivers.cmis.file import CmisNode, ModuleAddress
 from ringlight.agents.drivers.emulator import emulator_hardware
 from ringlight.agents.ports import CircuitDriver, GpuHealth
+from ringlight.emulator.eeprom_files import eeprom_files
 from ringlight.emulator.fibre_plant import FibrePlant
 from ringlight.emulator.hardware import HardwareServer
 from ringlight.emulator.i2c_server import I2cServer
@@ -26,6 +27,9 @@ from ringlight.emulator.plant import Plant, PlantEvent
 from ringlight.emulator.register_plant import RegisterPlant
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.wiring import Wiring
+
+# Emulated modules ask to be looked at without fail, and hundreds of them are watched from this one process.
+_POLL = 5.0  # seconds between looks at a module that does not ask
 
 
 class Fidelity(StrEnum):
@@ -37,10 +41,11 @@ class Fidelity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
-    """Where agents find the hardware, and the buses of its modules."""
+    """Where agents find the hardware, the buses of its modules, and the modules as files (None: nowhere)."""
 
     hardware: Path
     modules: Path
+    files: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ async def emulated_hardware(
     Args:
         fabric: what is emulated.
         fidelity: how closely.
-        sockets: where it is served; the modules only where there are any.
+        sockets: where it is served; modules only where there are any.
         boot: begins every hardware boot id.
         seed: of everything that is drawn.
 
@@ -100,17 +105,17 @@ async def _serve_registers(wiring: Wiring, sockets: Sockets, boot: str, seed: in
     server = HardwareServer(plant, Random(seed))  # noqa: S311 - switches nothing here
     buses = I2cServer(plant, clock)
     plant.moved = buses.moved
-    buses.moved(plant.keys())
-    await server.start(sockets.hardware)
-    try:
+    buses.moved(plant.every_module())
+    addresses = f"socket={sockets.hardware} modules={sockets.modules}"
+    async with AsyncExitStack() as exits:
+        await server.start(sockets.hardware)
+        exits.push_async_callback(server.stop)
         await buses.start(sockets.modules)
-        try:
-            addresses = f"socket={sockets.hardware} modules={sockets.modules}"
-            yield EmulatedHardware(plant, server.publish, _hosted(wiring, sockets, seed), addresses)
-        finally:
-            await buses.stop()
-    finally:
-        await server.stop()
+        exits.push_async_callback(buses.stop)
+        if sockets.files is not None:
+            await exits.enter_async_context(eeprom_files(sockets.files, wiring, buses))
+            addresses += f" files={sockets.files}"
+        yield EmulatedHardware(plant, server.publish, _hosted(wiring, sockets, seed), addresses)
 
 
 def _factory(seed: int) -> Callable[[str, int, int, float], Module]:
@@ -141,4 +146,4 @@ def _addresses(wiring: Wiring, socket: Path, name: str) -> CmisNode:
     for bundle in wiring.spec.bundles:
         bundles.append([ModuleAddress(socket=socket, bus=name, select=select + at) for at in range(bundle.modules)])
         select += bundle.modules
-    return CmisNode(bundles=bundles)
+    return CmisNode(bundles=bundles, poll=_POLL)

@@ -109,6 +109,19 @@ class I2cServer:
                     connection.send(wire.lines_changed(select, state))
         self._arm()
 
+    def selects(self, position: int) -> int:
+        """How many modules a bus has; none without power."""
+        return len(self._backplane.modules(position))
+
+    def transfer(self, position: int, select: int, data: bytes, length: int) -> bytes:
+        """A transfer with a module without a connection, for whoever shares this process.
+
+        Raises:
+            Nack: it was not acknowledged.
+            NotFoundError: there is no such module, or its node has no power.
+        """
+        return self._carry_out(Request(0, Operation.TRANSFER, select, _ADDRESS, length, data), position)
+
     def _gone(self, key: ModuleKey) -> None:
         self._agenda.appoint(key, None)
         self._lines.pop(key, None)

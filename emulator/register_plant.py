@@ -74,7 +74,7 @@ class RegisterPlant:
         """The modules of a node by select line; none without power."""
         return self._modules[position]
 
-    def keys(self) -> list[ModuleKey]:
+    def every_module(self) -> list[ModuleKey]:
         """Every module that there can be."""
         return [(position, select) for position in range(self.wiring.size) for select in range(len(self._places))]
 
@@ -138,7 +138,7 @@ class RegisterPlant:
         for of_node in self._modules:
             for module in of_node:
                 module.advance(now)
-        self._spread(self.keys())
+        self._spread(self.every_module())
         everywhere = range(self.wiring.size)
         return trace(
             self.wiring,

@@ -7,6 +7,8 @@ behind: the children stop when their standard input closes, whatever happens to 
 import asyncio
 import contextlib
 import re
+import secrets
+import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -18,6 +20,7 @@ import yaml
 
 from ringlight.fabric.errors import ErrorCode, RinglightError
 
+_LASTING_PORTS = range(12_000, 32_000)
 _READY_SECONDS = 30.0
 _STOP_SECONDS = 10.0
 _LOG_LINES = 15  # of a child that did not start, shown in the error
@@ -192,7 +195,8 @@ async def run_stack(
         StackError: a process did not start.
     """
     _write_files(directory, fabric, settings or {})
-    controller = Daemon("controller", _controller_arguments(directory), directory / "controller.log")
+    arguments = _controller_arguments(directory, listen=_lasting_address(), http=_lasting_address())
+    controller = Daemon("controller", arguments, directory / "controller.log")
     stack = Stack(directory, controller, controller)
     async with contextlib.AsyncExitStack() as exits:
         await controller.start()
@@ -215,7 +219,20 @@ async def _stop_controller(stack: Stack) -> None:
     await stack.controller_daemon.stop()
 
 
-def _controller_arguments(directory: Path, *, listen: str = "127.0.0.1:0", http: str = "127.0.0.1:0") -> list[str]:
+def _lasting_address() -> str:
+    """A free address that is free again after a restart.
+
+    A port that the kernel chose may meanwhile be given to a connection that somebody opens: it takes those from the
+    same range, which begins above.
+    """
+    while True:
+        port = secrets.choice(_LASTING_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return f"127.0.0.1:{port}"
+
+
+def _controller_arguments(directory: Path, *, listen: str, http: str) -> list[str]:
     return [
         "controller",
         *("--fabric", str(directory / "fabric.yaml")),
@@ -235,7 +252,7 @@ def _emulator_arguments(directory: Path, controller: str, nodes_per_agent: int, 
         *("--socket", str(directory / "hardware.sock")),
         *("--state", str(directory / "agents")),
         *("--modules", modules),
-        *("--module-socket", str(directory / "modules.sock")),
+        *(("--module-socket", str(directory / "modules.sock")) if modules == "registers" else ()),
         *("--nodes-per-agent", str(nodes_per_agent)),
         *("--seed", str(seed)),
     ]

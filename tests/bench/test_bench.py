@@ -27,20 +27,24 @@ def run(*arguments, module="bench"):
 
 
 def test_each_figure_is_shown_and_written_with_its_floor_and_ratio(tmp_path):
-    done = run("--quick", "--only", "trace", "--only", "store", "--json", str(tmp_path / "figures.json"))
+    done = run(
+        "--quick", "--only", "trace", "--only", "store", "--only", "modules", "--json", str(tmp_path / "figures.json")
+    )
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "figures.json").read_text())
-    assert {figure["measurement"] for figure in document["figures"]} == {"trace", "store"}
+    assert {figure["measurement"] for figure in document["figures"]} == {"trace", "store", "modules"}
     for figure in document["figures"]:
         assert figure["value"] > 0
-        assert figure["ratio"] == pytest.approx(figure["value"] / figure["floor"])
+        less_is_better = figure["unit"] == "s"
+        worse, better = ("value", "floor") if less_is_better else ("floor", "value")
+        assert figure["ratio"] == pytest.approx(figure[worse] / figure[better])
         assert figure["name"] in done.stdout
 
 
 def test_a_measurement_that_does_not_exist_is_refused_with_those_that_do():
     done = run("--only", "speed")
     assert done.returncode == 2
-    assert "'healing', 'planner', 'engine', 'trace', 'store', 'sessions'" in done.stderr
+    assert "'healing', 'planner', 'engine', 'trace', 'store', 'sessions', 'modules'" in done.stderr
 
 
 def test_figures_that_cannot_be_written_are_an_error_that_names_the_file(tmp_path):

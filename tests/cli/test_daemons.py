@@ -283,12 +283,13 @@ def test_emulator_run_with_defaults(ringlight: Run, started: dict[str, Any]) -> 
         "seed": 0,
         "fidelity": Fidelity.FAST,
         "module_socket": None,
+        "eeprom_files": None,
     }
 
 
 def test_emulator_run_with_everything(ringlight: Run, started: dict[str, Any]) -> None:
     options = "--fabric f --no-agents --listen h:2 --socket e.sock --nodes-per-agent 8 --state s --seed 7"
-    options += " --modules registers --module-socket m.sock"
+    options += " --modules registers --module-socket m.sock --eeprom-files d"
     assert ringlight("emulator", "run", *options.split()).code == ExitCode.FINE
     assert started == PLAIN | {
         "daemon": "emulator",
@@ -301,7 +302,16 @@ def test_emulator_run_with_everything(ringlight: Run, started: dict[str, Any]) -
         "seed": 7,
         "fidelity": Fidelity.REGISTERS,
         "module_socket": Path("m.sock"),
+        "eeprom_files": Path("d"),
     }
+
+
+@pytest.mark.parametrize("option", ["--module-socket", "--eeprom-files"])
+def test_an_emulator_without_modules_shows_none(ringlight: Run, started: dict[str, Any], option: str) -> None:
+    outcome = ringlight("emulator", "run", "--fabric", "f", option, "x")
+    assert outcome.code == ExitCode.ERROR
+    assert "--modules registers" in outcome.err
+    assert started == {}
 
 
 def test_ready_is_one_line_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

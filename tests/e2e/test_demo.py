@@ -96,8 +96,9 @@ async def start(tmp_path):
         await demo.end()
 
 
-async def test_the_demo_heals_everything_and_says_so(start):
-    demo = await start()
+@pytest.mark.parametrize("modules", ["fast", "registers"])
+async def test_the_demo_heals_everything_and_says_so(start, modules):
+    demo = await start("--modules", modules)
     await demo.until("Ringlight demo")
     assert await demo.end() == 0, "".join(demo.lines) + demo.errors
     summary = "".join(demo.lines)

@@ -6,6 +6,7 @@ order when somebody stops waiting for one.
 """
 
 import asyncio
+import contextlib
 import errno
 import os
 from collections.abc import Callable
@@ -82,7 +83,8 @@ class EepromFile:
         """Close the file, after the access under way."""
         file, self._file = self._file, None
         if file is not None:
-            await self._run(lambda: os.close(file))
+            with contextlib.suppress(OSError):  # it may be gone, and is closed all the same
+                await self._run(lambda: os.close(file))
         self._stop()
 
     async def _access(self, call: Callable[[], _T]) -> _T:
