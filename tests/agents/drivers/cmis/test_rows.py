@@ -11,6 +11,7 @@ from ringlight.emulator.module.profile import CdbMode, Durations, ModuleProfile
 from ringlight.fabric.circuits import FaultClass, Path
 from ringlight.fabric.errors import UnavailableError
 from tests.agents.drivers.cmis.world import World
+from tests.virtual_time import in_virtual_time
 
 K = ModuleFaultKind
 COMMANDS_ONLY = ModuleProfile(vendor_page=False, lane_switching=False)
@@ -33,6 +34,7 @@ async def opened(world):
     return world.driver
 
 
+@in_virtual_time
 async def test_row_01_a_page_that_was_left_selected_is_never_trusted():
     world = World()
     driver = await opened(world)
@@ -46,6 +48,7 @@ async def test_row_01_a_page_that_was_left_selected_is_never_trusted():
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_02_a_module_that_is_silent_while_it_executes_is_waited_for():
     world = World(profile=ModuleProfile(vendor_page=False, lane_switching=False, cdb=CdbMode.FOREGROUND))
     driver = await opened(world)
@@ -59,6 +62,7 @@ async def test_row_02_a_module_that_is_silent_while_it_executes_is_waited_for():
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_03_commands_have_as_long_as_the_module_says():
     profile = ModuleProfile(vendor_page=False, lane_switching=False, durations=Durations(command=300))
     world = World(profile=profile)
@@ -71,6 +75,7 @@ async def test_row_03_commands_have_as_long_as_the_module_says():
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_04_one_lane_that_takes_longer_to_be_configured_is_waited_for():
     world = World()
     for wires in world.wires[0]:
@@ -87,6 +92,7 @@ async def test_row_04_one_lane_that_takes_longer_to_be_configured_is_waited_for(
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_05_deactivated_may_come_late():
     world = World()
     world.settle()
@@ -102,6 +108,7 @@ async def test_row_05_deactivated_may_come_late():
 
 
 @pytest.mark.parametrize("seed", range(3))
+@in_virtual_time
 async def test_row_06_init_pending_is_not_looked_at(seed):
     world = World(seed=seed)
     for wires in world.wires[0]:
@@ -113,6 +120,7 @@ async def test_row_06_init_pending_is_not_looked_at(seed):
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_07_a_module_that_cannot_leave_lanes_unused_comes_up():
     world = World()
     world.module().break_with(ModuleFault(K.REFUSES_UNUSED))
@@ -129,6 +137,7 @@ async def test_row_07_a_module_that_cannot_leave_lanes_unused_comes_up():
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_08_a_module_that_is_found_on_its_way_down_is_given_its_time():
     world = World()
     world.settle()
@@ -145,6 +154,7 @@ async def test_row_08_a_module_that_is_found_on_its_way_down_is_given_its_time()
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_09_a_module_may_be_busy_after_each_write():
     world = World(modules=1)
     driver = await opened(world)
@@ -156,6 +166,7 @@ async def test_row_09_a_module_may_be_busy_after_each_write():
 
 
 @pytest.mark.parametrize("kind", [K.BOOT_NACK, K.BOOT_GARBAGE])
+@in_virtual_time
 async def test_row_10_a_module_that_does_not_answer_yet_is_waited_for(kind):
     world = World()
     world.module().break_with(ModuleFault(kind, seconds=0.5))
@@ -166,6 +177,7 @@ async def test_row_10_a_module_that_does_not_answer_yet_is_waited_for(kind):
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_11_nothing_is_lost_by_flags_that_were_read_by_the_wrong_reader():
     world = World(settings=CmisSettings(poll=0.01, telemetry=0.02))
     driver = await opened(world)
@@ -181,6 +193,7 @@ async def test_row_11_nothing_is_lost_by_flags_that_were_read_by_the_wrong_reade
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_12_a_module_that_shows_page_00h_everywhere_is_foreign_and_never_written():
     world = World()
     world.module().break_with(ModuleFault(K.PAGE_00_ONLY))
@@ -193,6 +206,7 @@ async def test_row_12_a_module_that_shows_page_00h_everywhere_is_foreign_and_nev
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_13_a_name_that_is_no_text_is_no_crash():
     world = World()
     world.module().break_with(ModuleFault(K.BAD_VENDOR))
@@ -205,6 +219,7 @@ async def test_row_13_a_name_that_is_no_text_is_no_crash():
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_14_a_module_that_was_replaced_is_identified_anew():
     world = World(settings=CmisSettings(telemetry=0.05))
     first = await world.driver.open()
@@ -222,6 +237,7 @@ async def test_row_14_a_module_that_was_replaced_is_identified_anew():
     await world.driver.close()
 
 
+@in_virtual_time
 async def test_row_15_what_a_host_left_behind_is_cleared_away():
     world = World()
     world.settle()
@@ -241,6 +257,7 @@ async def test_row_15_what_a_host_left_behind_is_cleared_away():
     await driver.close()
 
 
+@in_virtual_time
 async def test_row_16_a_module_of_cmis_3_is_refused():
     world = World()
     world.module().break_with(ModuleFault(K.OLD_REVISION))
@@ -253,6 +270,7 @@ async def test_row_16_a_module_of_cmis_3_is_refused():
     await driver.close()
 
 
+@in_virtual_time
 async def test_a_page_that_is_stuck_is_that_modules_trouble_and_no_other():
     world = World(bundles=2)
     driver = await opened(world)
@@ -266,6 +284,7 @@ async def test_a_page_that_is_stuck_is_that_modules_trouble_and_no_other():
     await driver.close()
 
 
+@in_virtual_time
 async def test_a_storm_of_refusals_is_weathered():
     world = World()
     for wires in world.wires[0]:
@@ -282,6 +301,7 @@ async def test_a_storm_of_refusals_is_weathered():
 @pytest.mark.parametrize(
     ("kind", "code"), [(K.STUCK, "switch-failed"), (K.STUCK_SILENTLY, "switch-failed"), (K.HEATER_OPEN, "switch-stuck")]
 )
+@in_virtual_time
 async def test_a_switch_that_does_not_move_is_told_until_it_does(kind, code):
     world = World()
     driver = await opened(world)
@@ -300,6 +320,7 @@ async def test_a_switch_that_does_not_move_is_told_until_it_does(kind, code):
     await driver.close()
 
 
+@in_virtual_time
 async def test_a_hot_module_is_told_and_told_to_be_well():
     world = World(settings=CmisSettings(poll=0.01, telemetry=60))
     driver = await opened(world)
@@ -315,6 +336,7 @@ async def test_a_hot_module_is_told_and_told_to_be_well():
     await driver.close()
 
 
+@in_virtual_time
 async def test_some_dark_lanes_are_no_light_and_are_named():
     world = World()
     driver = await opened(world)

@@ -84,19 +84,20 @@ class World:
         profile: ModuleProfile | None = None,
         wanted: str = "auto",
         settings: CmisSettings | None = None,
+        wires: type[Wires] = Wires,
     ) -> None:
         self.profile = profile or ModuleProfile()
         now = asyncio.get_running_loop().time()
         self.wires = [
-            [Wires(self.make(f"SN-{bundle}-{at}", seed * 100 + bundle * 10 + at, now)) for at in range(modules)]
+            [wires(self.make(f"SN-{bundle}-{at}", seed * 100 + bundle * 10 + at, now)) for at in range(modules)]
             for bundle in range(bundles)
         ]
         peers = {path: f"n9/b0.p{int(path) - 1}" for path in EXTERNAL_PATHS}
         inventory = Inventory(4, tuple(BundleInventory(bundle, modules, peers) for bundle in range(bundles)))
         driven = [
             [
-                DrivenModule(f"b{bundle}.m{at}", PagedMemory(wires), wanted, KNOWN_PARTS)
-                for at, wires in enumerate(of_bundle)
+                DrivenModule(f"b{bundle}.m{at}", PagedMemory(wire), wanted, KNOWN_PARTS)
+                for at, wire in enumerate(of_bundle)
             ]
             for bundle, of_bundle in enumerate(self.wires)
         ]
