@@ -46,6 +46,7 @@ COMMANDS = {
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),
     "agent": LazyCommand("ringlight.cli.agent:agent", "Run an agent in the foreground."),
     "demo": LazyCommand("ringlight.cli.demo:demo", "Break 64 emulated nodes, and watch the rings heal."),
+    "module": LazyCommand("ringlight.cli.module:module", "Look at a transceiver's registers, at the bench."),
     "study": LazyCommand("ringlight.cli.study:study_group", "Measure what planning achieves on random fabrics."),
     "simulate": LazyCommand(
         "ringlight.cli.simulate:simulate",

@@ -18,6 +18,25 @@ from ringlight.fabric.inventory import inventory_of
 from ringlight.fabric.problem import Problem
 from ringlight.fabric.wiring import Wiring
 
+Buses = dict[tuple[FilePath, str], SocketBus]
+
+
+def memory_of(address: ModuleAddress, buses: Buses) -> ModuleMemory:
+    """The registers at an address; nothing is connected before they are opened.
+
+    Args:
+        address: of the module.
+        buses: that are shared by modules; one that is missing is added.
+    """
+    if address.eeprom is not None:
+        return EepromFile(address.eeprom)
+    if address.i2c is not None:
+        return PagedMemory(I2cDevice(address.i2c))
+    assert address.socket is not None  # noqa: S101 - the form of an address says so
+    assert address.select is not None  # noqa: S101
+    bus = buses.setdefault((address.socket, address.bus), SocketBus(address.socket, address.bus))
+    return PagedMemory(SocketTransfers(bus, address.select))
+
 
 def cmis_problems(nodes: Mapping[str, CmisNode], wiring: Wiring) -> list[Problem]:
     """What is wrong with an agent's file as far as modules go, seen together with the fabric's cabling.
@@ -63,24 +82,14 @@ def cmis_drivers(nodes: Mapping[str, CmisNode], wiring: Wiring, rng: Random) -> 
     problems = cmis_problems(nodes, wiring)
     if problems:
         raise InvalidError("\n".join(map(str, problems)), hint="correct the agent's file; see docs/ocstrx.md")
-    buses: dict[tuple[FilePath, str], SocketBus] = {}
-
-    def memory(address: ModuleAddress) -> ModuleMemory:
-        if address.eeprom is not None:
-            return EepromFile(address.eeprom)
-        if address.i2c is not None:
-            return PagedMemory(I2cDevice(address.i2c))
-        assert address.socket is not None  # noqa: S101 - the file's form says so
-        assert address.select is not None  # noqa: S101
-        bus = buses.setdefault((address.socket, address.bus), SocketBus(address.socket, address.bus))
-        return PagedMemory(SocketTransfers(bus, address.select))
+    buses: Buses = {}
 
     def driver(name: str) -> CircuitDriver:
         node = nodes[name]
         known = KNOWN_PARTS + tuple(KnownPart(part.vendor, part.part_number) for part in node.parts)
         bundles = [
             [
-                DrivenModule(f"b{number}.m{at}", memory(address), node.profile, known)
+                DrivenModule(f"b{number}.m{at}", memory_of(address, buses), node.profile, known)
                 for at, address in enumerate(modules)
             ]
             for number, modules in enumerate(node.bundles)
