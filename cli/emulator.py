@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -18,6 +19,23 @@ from ringlight.cli.replay import replay_command
 from ringlight.protos.v1 import emulator_pb2 as pb
 
 _NUMBER = click.IntRange(0, 2**32 - 1)
+
+
+class _Lanes(click.ParamType[int]):
+    """Lanes such as ``1,2,8``, as one bit each."""
+
+    name = "LANES"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bits."""
+        parts = str(value).split(",")
+        if not all(part in _LANE_NUMBERS for part in parts):
+            self.fail(f"{str(value)!r} is no list of lanes such as 1,2,8", param, ctx)
+        return sum({1 << int(part) - 1 for part in parts})
+
+
+_LANE_NUMBERS = tuple("12345678")
+_LANES = _Lanes()
 
 
 @click.group()
@@ -112,13 +130,13 @@ def run(
 @click.option("--gpu", type=_NUMBER, help="GPU in the node, for gpu-xid and gpu-lost.  [default: 0]")
 @click.option("--xid", type=_NUMBER, help="NVIDIA XID, for gpu-xid.  [default: 79]")
 @click.option("--recovery", metavar="ACTION", help="What the driver then asks for, for gpu-xid, such as node-reboot.")
-@click.option("--bundle", type=_NUMBER, help="Bundle in the node, for module-dead and bundle-*.  [default: 0]")
-@click.option("--module", type=_NUMBER, help="Module in the bundle, for module-dead.  [default: 0]")
+@click.option("--bundle", type=_NUMBER, help="Bundle in the node, for module-* and bundle-*.  [default: 0]")
+@click.option("--module", type=_NUMBER, help="Module in the bundle, for module-*.  [default: 0]")
 @click.option(
     "--delay",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Added to each switch, for bundle-slow, which needs it.",
+    help="Added to each switch, for bundle-slow, which needs it; for module-fault how long, where that takes time.",
 )
 @click.option("--with", metavar="HOP", help="The other hop, for fibre-swapped, which needs it.")
 @click.option(
@@ -127,6 +145,9 @@ def run(
     metavar="DB",
     help="What the dirt takes from the light, for fibre-dirty, which needs it.",
 )
+@click.option("--how", metavar="WAY", help="In which way, for module-fault, such as hot, heater-open or nack-storm.")
+@click.option("--amount", type=float, help="dB, degrees or a probability, for ways of module-fault that need it.")
+@click.option("--lanes", type=_LANES, help="Such as 1,2,8, for ways of module-fault that strike lanes.  [default: all]")
 @click.option("--id", "fault_id", default="", metavar="ID", help="Name of the fault, for repair.  [default: made up]")
 def fail(
     peer: Peer,
@@ -140,7 +161,8 @@ def fail(
 
     KIND is gpu-xid, gpu-lost, power-off (the node, its modules and its agent are gone), agent-crash, agent-hang,
     fibre-cut, fibre-swapped (two hops exchange their far ends), fibre-dirty, module-dead (its bundle carries nothing),
-    bundle-stuck (ignores commands) or bundle-slow.
+    module-fault (one module misbehaves, with --modules registers; see docs/emulator.md), bundle-stuck (ignores
+    commands) or bundle-slow.
 
     NODE is a node such as n3; for a fibre it is a HOP such as n3+2, the fibre from n3 over a distance of 2.
     """

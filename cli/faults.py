@@ -22,6 +22,7 @@ KINDS: Mapping[str, frozenset[str]] = {
     "bundle-slow": frozenset({"bundle", "delay"}),
     "fibre-swapped": frozenset({"with"}),
     "fibre-dirty": frozenset({"loss"}),
+    "module-fault": frozenset({"bundle", "module", "how", "delay", "amount", "lanes"}),
 }
 
 # What a kind cannot do without.
@@ -29,6 +30,7 @@ _NEEDS = {
     "bundle-slow": ("delay", "--delay SECONDS"),
     "fibre-swapped": ("with", "--with HOP"),
     "fibre-dirty": ("loss", "--loss DB"),
+    "module-fault": ("how", "--how WAY"),
 }
 _FIELDS = {"with": "partner"}  # of the request, where it has another name than the option
 _PREFIX = "FAULT_KIND_"

@@ -100,5 +100,8 @@ def _fault_request(request: emulator_pb2.InjectRequest) -> FaultRequest:
         delay=request.delay,
         partner=request.partner,
         loss=request.loss,
+        how=request.how,
+        amount=request.amount,
+        lanes=request.lanes,
         id=request.id,
     )

@@ -6,15 +6,17 @@ it does not know what a fault does to light (`ringlight.emulator.plant`) or to a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from ringlight.emulator.module.faults import EVERY_LANE, ModuleFault, ModuleFaultKind
 from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError
 from ringlight.fabric.wiring import HopKey, Wiring
 
 FALLEN_OFF_BUS = 79  # the XID of a GPU fault whose request names none
 LONGEST_DELAY = 3600.0  # seconds; a bundle slower than this is stuck
 HIGHEST_XID = 999
+_OTHERWISE = (ModuleFaultKind.DEAD, ModuleFaultKind.STUCK, ModuleFaultKind.SLOW)  # kinds of their own: MODULE_DEAD, ...
 HIGHEST_LOSS = 60.0  # dB; no receiver sees what is left of light after this
 RECOVERY_ACTIONS = frozenset(
     {"", "none", "gpu-reset", "gpu-reset-bus", "drain-p2p", "drain-and-reset", "node-reboot"}
@@ -35,6 +37,7 @@ class FaultKind(IntEnum):
     BUNDLE_SLOW = 9
     FIBRE_SWAPPED = 10
     FIBRE_DIRTY = 11
+    MODULE_FAULT = 12
 
     @property
     def label(self) -> str:
@@ -53,11 +56,14 @@ class FaultRequest:
         xid: the XID a GPU reports; 0 stands for 79.
         recovery: what the GPU's driver then wants done; empty when it says nothing.
         bundle: number in the node (bundle kinds).
-        module: number in the bundle (MODULE_DEAD).
+        module: number in the bundle (MODULE_DEAD, MODULE_FAULT).
         distance: of the hop (fibre kinds).
-        delay: seconds added to each switch (BUNDLE_SLOW).
+        delay: seconds added to each switch (BUNDLE_SLOW), or that a way to misbehave takes (MODULE_FAULT).
         partner: name of the hop with which this one exchanges its far end (FIBRE_SWAPPED).
         loss: dB that the dirt takes from the light (FIBRE_DIRTY).
+        how: in which way a module misbehaves (MODULE_FAULT); `module.faults` has them all.
+        amount: how much, for ways that need it (MODULE_FAULT).
+        lanes: which, one bit each; 0 for all (MODULE_FAULT).
         id: a name for the fault; empty lets the book choose one.
     """
 
@@ -72,6 +78,9 @@ class FaultRequest:
     delay: float = 0.0
     partner: str = ""
     loss: float = 0.0
+    how: str = ""
+    amount: float = 0.0
+    lanes: int = 0
     id: str = ""
 
 
@@ -90,7 +99,8 @@ class EmulatedFault:
         delay: seconds a BUNDLE_SLOW adds, else 0.
         partner: the other hop of a FIBRE_SWAPPED.
         loss: dB that a FIBRE_DIRTY takes, else 0.
-        module: number in the bundle, of a MODULE_DEAD.
+        module: number in the bundle, of a MODULE_DEAD or MODULE_FAULT.
+        misbehaviour: of a MODULE_FAULT.
     """
 
     id: str
@@ -104,6 +114,7 @@ class EmulatedFault:
     partner: HopKey | None = None
     loss: float = 0.0
     module: int = 0
+    misbehaviour: ModuleFault | None = None
 
 
 PartKey = tuple[FaultKind, int, int]  # (kind, position, number of the part)
@@ -284,6 +295,21 @@ def _module_dead(wiring: Wiring, request: FaultRequest, fault_id: str, position:
     return EmulatedFault(fault_id, request.kind, position, request.bundle, component, module=request.module)
 
 
+def _module_fault(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
+    unplugged = _module_dead(wiring, request, fault_id, position)
+    ways = [kind.value for kind in ModuleFaultKind if kind not in _OTHERWISE]
+    if request.how not in ways:
+        raise InvalidError(f"a module cannot be {request.how!r}", hint=f"one of {', '.join(ways)}")
+    if not 0 <= request.delay <= LONGEST_DELAY or not 0 <= request.lanes <= EVERY_LANE:
+        raise InvalidError(
+            f"{request.delay:g} s on lanes {request.lanes:#x} is out of range",
+            hint=f"give a delay of at most {LONGEST_DELAY:g} seconds, and lanes from 1 to 8",
+        )
+    how = ModuleFaultKind(request.how)
+    misbehaviour = ModuleFault(how, request.delay, request.lanes or EVERY_LANE, request.amount)
+    return replace(unplugged, misbehaviour=misbehaviour)
+
+
 def _bundle_stuck(wiring: Wiring, request: FaultRequest, fault_id: str, position: int) -> EmulatedFault:
     _check_number(wiring, position, "bundle ", request.bundle, wiring.bundles)
     return EmulatedFault(fault_id, request.kind, position, request.bundle, f"b{request.bundle}")
@@ -311,4 +337,5 @@ _BUILDERS: dict[FaultKind, Callable[[Wiring, FaultRequest, str, int], EmulatedFa
     FaultKind.BUNDLE_SLOW: _bundle_slow,
     FaultKind.FIBRE_SWAPPED: _fibre_swapped,
     FaultKind.FIBRE_DIRTY: _fibre_dirty,
+    FaultKind.MODULE_FAULT: _module_fault,
 }

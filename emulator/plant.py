@@ -193,6 +193,8 @@ class Plant:
             InvalidError: the node has no such part, or a value is out of range.
             ConflictError: a fault of this id is open already.
         """
+        if request.kind is FaultKind.MODULE_FAULT:
+            raise InvalidError("bundles are not made of modules here", hint="run the emulator with --modules registers")
         fault = self.faults.open(request)
         return fault, self._after_change(fault, opened=True)
 

@@ -10,7 +10,7 @@ here but the one that is given.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ringlight.emulator.cabling import Cabling
 from ringlight.emulator.faults import EmulatedFault, FaultBook, FaultKind, FaultRequest
@@ -189,7 +189,7 @@ class RegisterPlant:
                 self._shine_anew([hop.low] if hop is not None else [])
             case FaultKind.FIBRE_SWAPPED:
                 self._shine_anew(self._cabling.recable())
-            case FaultKind.MODULE_DEAD | FaultKind.BUNDLE_STUCK | FaultKind.BUNDLE_SLOW:
+            case FaultKind.MODULE_DEAD | FaultKind.MODULE_FAULT | FaultKind.BUNDLE_STUCK | FaultKind.BUNDLE_SLOW:
                 self._break_bundle(fault.position, fault.number)
             case FaultKind.GPU_XID | FaultKind.GPU_LOST:
                 report = reported(fault)
@@ -221,18 +221,31 @@ class RegisterPlant:
 
     def _break_bundle(self, position: int, bundle: int) -> None:
         """Bring the modules of a bundle in line with its open faults."""
-        dead = {fault.module for fault in self.faults.at(FaultKind.MODULE_DEAD, position, bundle)}
-        stuck = self.faults.has(FaultKind.BUNDLE_STUCK, position, bundle)
-        delay = self.delay(position, bundle)
         now = self._clock()
         keys: list[ModuleKey] = []
         for number, module in enumerate(self._of_bundle(position, bundle)):
             module.advance(now)
-            _strike(module, ModuleFault(ModuleFaultKind.DEAD), is_open=number in dead)
-            _strike(module, ModuleFault(ModuleFaultKind.STUCK), is_open=stuck)
-            _strike(module, ModuleFault(ModuleFaultKind.SLOW, seconds=delay), is_open=delay > 0)
+            wanted = {fault.kind: fault for fault in self._misbehaviour(position, bundle, number)}
+            for kind in ModuleFaultKind:
+                if kind in wanted:
+                    module.break_with(wanted[kind])
+                else:
+                    module.mend(kind)
             keys.append((position, self._selects[bundle, number]))
         self._spread(keys)
+
+    def _misbehaviour(self, position: int, bundle: int, number: int) -> Iterator[ModuleFault]:
+        """What is wrong with a module, by the faults that are open; of one kind the last counts."""
+        if any(fault.module == number for fault in self.faults.at(FaultKind.MODULE_DEAD, position, bundle)):
+            yield ModuleFault(ModuleFaultKind.DEAD)
+        if self.faults.has(FaultKind.BUNDLE_STUCK, position, bundle):
+            yield ModuleFault(ModuleFaultKind.STUCK)
+        delay = self.delay(position, bundle)
+        if delay > 0:
+            yield ModuleFault(ModuleFaultKind.SLOW, seconds=delay)
+        for fault in self.faults.at(FaultKind.MODULE_FAULT, position, bundle):
+            if fault.module == number and fault.misbehaviour is not None:
+                yield fault.misbehaviour
 
     def _over_the_bus(self, position: int) -> ConflictError:
         return ConflictError(
@@ -306,11 +319,3 @@ class RegisterPlant:
         loss = self._cabling.loss(fibre) if self._cabling.is_whole(fibre) else math.inf
         self._modules[far.position][reached].receive(far.path, tuple(power - loss for power in powers), self._clock())
         return [(far.position, reached)]
-
-
-def _strike(module: Module, fault: ModuleFault, *, is_open: bool) -> None:
-    """Open a fault in a module, or mend it; nothing when that is so already."""
-    if is_open:
-        module.break_with(fault)
-    elif module.faults.has(fault.kind):
-        module.mend(fault.kind)

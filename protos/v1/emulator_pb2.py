@@ -24,33 +24,33 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ringlight/protos/v1/emulator.proto\x12\x0cringlight.v1\"\xdc\x01\n\rInjectRequest\x12%\n\x04kind\x18\x01 \x01(\x0e\x32\x17.ringlight.v1.FaultKind\x12\x0c\n\x04node\x18\x02 \x01(\t\x12\x0b\n\x03gpu\x18\x03 \x01(\r\x12\x0b\n\x03xid\x18\x04 \x01(\r\x12\x0e\n\x06\x62undle\x18\x05 \x01(\r\x12\x0e\n\x06module\x18\x06 \x01(\r\x12\x10\n\x08\x64istance\x18\x07 \x01(\r\x12\r\n\x05\x64\x65lay\x18\x08 \x01(\x01\x12\n\n\x02id\x18\t \x01(\t\x12\x10\n\x08recovery\x18\n \x01(\t\x12\x0f\n\x07partner\x18\x0b \x01(\t\x12\x0c\n\x04loss\x18\x0c \x01(\x01\"c\n\rEmulatedFault\x12\n\n\x02id\x18\x01 \x01(\t\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.ringlight.v1.FaultKind\x12\x0c\n\x04node\x18\x03 \x01(\t\x12\x11\n\tcomponent\x18\x04 \x01(\t\"D\n\rRepairRequest\x12\x0c\n\x02id\x18\x01 \x01(\tH\x00\x12\x0e\n\x04node\x18\x02 \x01(\tH\x00\x12\r\n\x03\x61ll\x18\x03 \x01(\x08H\x00\x42\x06\n\x04what\"<\n\x0bRepairReply\x12-\n\x08repaired\x18\x01 \x03(\x0b\x32\x1b.ringlight.v1.EmulatedFault\"\x13\n\x11ListFaultsRequest\">\n\x0fListFaultsReply\x12+\n\x06\x66\x61ults\x18\x01 \x03(\x0b\x32\x1b.ringlight.v1.EmulatedFault\"\x0e\n\x0cTraceRequest\"\\\n\nTraceReply\x12%\n\x06\x63ycles\x18\x01 \x03(\x0b\x32\x15.ringlight.v1.GpuPath\x12\'\n\x08\x64\x61ngling\x18\x02 \x03(\x0b\x32\x15.ringlight.v1.GpuPath\"\x17\n\x07GpuPath\x12\x0c\n\x04gpus\x18\x01 \x03(\t*\xd2\x02\n\tFaultKind\x12\x1a\n\x16\x46\x41ULT_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46\x41ULT_KIND_GPU_XID\x10\x01\x12\x17\n\x13\x46\x41ULT_KIND_GPU_LOST\x10\x02\x12\x18\n\x14\x46\x41ULT_KIND_POWER_OFF\x10\x03\x12\x1a\n\x16\x46\x41ULT_KIND_AGENT_CRASH\x10\x04\x12\x19\n\x15\x46\x41ULT_KIND_AGENT_HANG\x10\x05\x12\x18\n\x14\x46\x41ULT_KIND_FIBRE_CUT\x10\x06\x12\x1a\n\x16\x46\x41ULT_KIND_MODULE_DEAD\x10\x07\x12\x1b\n\x17\x46\x41ULT_KIND_BUNDLE_STUCK\x10\x08\x12\x1a\n\x16\x46\x41ULT_KIND_BUNDLE_SLOW\x10\t\x12\x1c\n\x18\x46\x41ULT_KIND_FIBRE_SWAPPED\x10\n\x12\x1a\n\x16\x46\x41ULT_KIND_FIBRE_DIRTY\x10\x0b\x32\xa4\x02\n\x0f\x45mulatorService\x12\x42\n\x06Inject\x12\x1b.ringlight.v1.InjectRequest\x1a\x1b.ringlight.v1.EmulatedFault\x12@\n\x06Repair\x12\x1b.ringlight.v1.RepairRequest\x1a\x19.ringlight.v1.RepairReply\x12L\n\nListFaults\x12\x1f.ringlight.v1.ListFaultsRequest\x1a\x1d.ringlight.v1.ListFaultsReply\x12=\n\x05Trace\x12\x1a.ringlight.v1.TraceRequest\x1a\x18.ringlight.v1.TraceReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"ringlight/protos/v1/emulator.proto\x12\x0cringlight.v1\"\x88\x02\n\rInjectRequest\x12%\n\x04kind\x18\x01 \x01(\x0e\x32\x17.ringlight.v1.FaultKind\x12\x0c\n\x04node\x18\x02 \x01(\t\x12\x0b\n\x03gpu\x18\x03 \x01(\r\x12\x0b\n\x03xid\x18\x04 \x01(\r\x12\x0e\n\x06\x62undle\x18\x05 \x01(\r\x12\x0e\n\x06module\x18\x06 \x01(\r\x12\x10\n\x08\x64istance\x18\x07 \x01(\r\x12\r\n\x05\x64\x65lay\x18\x08 \x01(\x01\x12\n\n\x02id\x18\t \x01(\t\x12\x10\n\x08recovery\x18\n \x01(\t\x12\x0f\n\x07partner\x18\x0b \x01(\t\x12\x0c\n\x04loss\x18\x0c \x01(\x01\x12\x0b\n\x03how\x18\r \x01(\t\x12\x0e\n\x06\x61mount\x18\x0e \x01(\x01\x12\r\n\x05lanes\x18\x0f \x01(\r\"c\n\rEmulatedFault\x12\n\n\x02id\x18\x01 \x01(\t\x12%\n\x04kind\x18\x02 \x01(\x0e\x32\x17.ringlight.v1.FaultKind\x12\x0c\n\x04node\x18\x03 \x01(\t\x12\x11\n\tcomponent\x18\x04 \x01(\t\"D\n\rRepairRequest\x12\x0c\n\x02id\x18\x01 \x01(\tH\x00\x12\x0e\n\x04node\x18\x02 \x01(\tH\x00\x12\r\n\x03\x61ll\x18\x03 \x01(\x08H\x00\x42\x06\n\x04what\"<\n\x0bRepairReply\x12-\n\x08repaired\x18\x01 \x03(\x0b\x32\x1b.ringlight.v1.EmulatedFault\"\x13\n\x11ListFaultsRequest\">\n\x0fListFaultsReply\x12+\n\x06\x66\x61ults\x18\x01 \x03(\x0b\x32\x1b.ringlight.v1.EmulatedFault\"\x0e\n\x0cTraceRequest\"\\\n\nTraceReply\x12%\n\x06\x63ycles\x18\x01 \x03(\x0b\x32\x15.ringlight.v1.GpuPath\x12\'\n\x08\x64\x61ngling\x18\x02 \x03(\x0b\x32\x15.ringlight.v1.GpuPath\"\x17\n\x07GpuPath\x12\x0c\n\x04gpus\x18\x01 \x03(\t*\xef\x02\n\tFaultKind\x12\x1a\n\x16\x46\x41ULT_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12\x46\x41ULT_KIND_GPU_XID\x10\x01\x12\x17\n\x13\x46\x41ULT_KIND_GPU_LOST\x10\x02\x12\x18\n\x14\x46\x41ULT_KIND_POWER_OFF\x10\x03\x12\x1a\n\x16\x46\x41ULT_KIND_AGENT_CRASH\x10\x04\x12\x19\n\x15\x46\x41ULT_KIND_AGENT_HANG\x10\x05\x12\x18\n\x14\x46\x41ULT_KIND_FIBRE_CUT\x10\x06\x12\x1a\n\x16\x46\x41ULT_KIND_MODULE_DEAD\x10\x07\x12\x1b\n\x17\x46\x41ULT_KIND_BUNDLE_STUCK\x10\x08\x12\x1a\n\x16\x46\x41ULT_KIND_BUNDLE_SLOW\x10\t\x12\x1c\n\x18\x46\x41ULT_KIND_FIBRE_SWAPPED\x10\n\x12\x1a\n\x16\x46\x41ULT_KIND_FIBRE_DIRTY\x10\x0b\x12\x1b\n\x17\x46\x41ULT_KIND_MODULE_FAULT\x10\x0c\x32\xa4\x02\n\x0f\x45mulatorService\x12\x42\n\x06Inject\x12\x1b.ringlight.v1.InjectRequest\x1a\x1b.ringlight.v1.EmulatedFault\x12@\n\x06Repair\x12\x1b.ringlight.v1.RepairRequest\x1a\x19.ringlight.v1.RepairReply\x12L\n\nListFaults\x12\x1f.ringlight.v1.ListFaultsRequest\x1a\x1d.ringlight.v1.ListFaultsReply\x12=\n\x05Trace\x12\x1a.ringlight.v1.TraceRequest\x1a\x18.ringlight.v1.TraceReplyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'ringlight.protos.v1.emulator_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_FAULTKIND']._serialized_start=729
-  _globals['_FAULTKIND']._serialized_end=1067
+  _globals['_FAULTKIND']._serialized_start=773
+  _globals['_FAULTKIND']._serialized_end=1140
   _globals['_INJECTREQUEST']._serialized_start=53
-  _globals['_INJECTREQUEST']._serialized_end=273
-  _globals['_EMULATEDFAULT']._serialized_start=275
-  _globals['_EMULATEDFAULT']._serialized_end=374
-  _globals['_REPAIRREQUEST']._serialized_start=376
-  _globals['_REPAIRREQUEST']._serialized_end=444
-  _globals['_REPAIRREPLY']._serialized_start=446
-  _globals['_REPAIRREPLY']._serialized_end=506
-  _globals['_LISTFAULTSREQUEST']._serialized_start=508
-  _globals['_LISTFAULTSREQUEST']._serialized_end=527
-  _globals['_LISTFAULTSREPLY']._serialized_start=529
-  _globals['_LISTFAULTSREPLY']._serialized_end=591
-  _globals['_TRACEREQUEST']._serialized_start=593
-  _globals['_TRACEREQUEST']._serialized_end=607
-  _globals['_TRACEREPLY']._serialized_start=609
-  _globals['_TRACEREPLY']._serialized_end=701
-  _globals['_GPUPATH']._serialized_start=703
-  _globals['_GPUPATH']._serialized_end=726
-  _globals['_EMULATORSERVICE']._serialized_start=1070
-  _globals['_EMULATORSERVICE']._serialized_end=1362
+  _globals['_INJECTREQUEST']._serialized_end=317
+  _globals['_EMULATEDFAULT']._serialized_start=319
+  _globals['_EMULATEDFAULT']._serialized_end=418
+  _globals['_REPAIRREQUEST']._serialized_start=420
+  _globals['_REPAIRREQUEST']._serialized_end=488
+  _globals['_REPAIRREPLY']._serialized_start=490
+  _globals['_REPAIRREPLY']._serialized_end=550
+  _globals['_LISTFAULTSREQUEST']._serialized_start=552
+  _globals['_LISTFAULTSREQUEST']._serialized_end=571
+  _globals['_LISTFAULTSREPLY']._serialized_start=573
+  _globals['_LISTFAULTSREPLY']._serialized_end=635
+  _globals['_TRACEREQUEST']._serialized_start=637
+  _globals['_TRACEREQUEST']._serialized_end=651
+  _globals['_TRACEREPLY']._serialized_start=653
+  _globals['_TRACEREPLY']._serialized_end=745
+  _globals['_GPUPATH']._serialized_start=747
+  _globals['_GPUPATH']._serialized_end=770
+  _globals['_EMULATORSERVICE']._serialized_start=1143
+  _globals['_EMULATORSERVICE']._serialized_end=1435
 # @@protoc_insertion_point(module_scope)

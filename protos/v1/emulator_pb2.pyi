@@ -49,6 +49,8 @@ class _FaultKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FaultKind.V
     """two hops exchange their far ends; see `partner`"""
     FAULT_KIND_FIBRE_DIRTY: _FaultKind.ValueType  # 11
     """the fibre takes more from the light; see `loss`"""
+    FAULT_KIND_MODULE_FAULT: _FaultKind.ValueType  # 12
+    """one module misbehaves; see `how`; only where there are modules"""
 
 class FaultKind(_FaultKind, metaclass=_FaultKindEnumTypeWrapper):
     """Ways to break a part."""
@@ -77,6 +79,8 @@ FAULT_KIND_FIBRE_SWAPPED: FaultKind.ValueType  # 10
 """two hops exchange their far ends; see `partner`"""
 FAULT_KIND_FIBRE_DIRTY: FaultKind.ValueType  # 11
 """the fibre takes more from the light; see `loss`"""
+FAULT_KIND_MODULE_FAULT: FaultKind.ValueType  # 12
+"""one module misbehaves; see `how`; only where there are modules"""
 Global___FaultKind: _TypeAlias = FaultKind  # noqa: Y015
 
 @_typing.final
@@ -97,6 +101,9 @@ class InjectRequest(_message.Message):
     RECOVERY_FIELD_NUMBER: _builtins.int
     PARTNER_FIELD_NUMBER: _builtins.int
     LOSS_FIELD_NUMBER: _builtins.int
+    HOW_FIELD_NUMBER: _builtins.int
+    AMOUNT_FIELD_NUMBER: _builtins.int
+    LANES_FIELD_NUMBER: _builtins.int
     kind: Global___FaultKind.ValueType
     """how it breaks"""
     node: _builtins.str
@@ -108,11 +115,11 @@ class InjectRequest(_message.Message):
     bundle: _builtins.int
     """bundle kinds: number in the node"""
     module: _builtins.int
-    """MODULE_DEAD: number in the bundle"""
+    """MODULE_DEAD, MODULE_FAULT: number in the bundle"""
     distance: _builtins.int
     """fibre kinds: hop distance, 1..K"""
     delay: _builtins.float
-    """BUNDLE_SLOW: seconds added to each switch"""
+    """BUNDLE_SLOW: seconds added to each switch; MODULE_FAULT: for ways that take time"""
     id: _builtins.str
     """optional: name of the fault; must not be open already"""
     recovery: _builtins.str
@@ -121,6 +128,12 @@ class InjectRequest(_message.Message):
     """FIBRE_SWAPPED: the other hop, such as "n5+1" """
     loss: _builtins.float
     """FIBRE_DIRTY: dB that the dirt takes"""
+    how: _builtins.str
+    """MODULE_FAULT: in which way, such as "hot" """
+    amount: _builtins.float
+    """MODULE_FAULT: dB, degrees Celsius or a probability, for ways that need it"""
+    lanes: _builtins.int
+    """MODULE_FAULT: which, one bit each; 0 = all"""
     def __init__(
         self,
         *,
@@ -136,10 +149,13 @@ class InjectRequest(_message.Message):
         recovery: _builtins.str = ...,
         partner: _builtins.str = ...,
         loss: _builtins.float = ...,
+        how: _builtins.str = ...,
+        amount: _builtins.float = ...,
+        lanes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bundle", b"bundle", "delay", b"delay", "distance", b"distance", "gpu", b"gpu", "id", b"id", "kind", b"kind", "loss", b"loss", "module", b"module", "node", b"node", "partner", b"partner", "recovery", b"recovery", "xid", b"xid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "bundle", b"bundle", "delay", b"delay", "distance", b"distance", "gpu", b"gpu", "how", b"how", "id", b"id", "kind", b"kind", "lanes", b"lanes", "loss", b"loss", "module", b"module", "node", b"node", "partner", b"partner", "recovery", b"recovery", "xid", b"xid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -38,6 +38,12 @@ def test_every_kind_of_the_protocol_has_a_word() -> None:
             pb.InjectRequest(kind=pb.FAULT_KIND_MODULE_DEAD, node="n3", bundle=1, module=7),
         ),
         ("bundle-stuck n3 --bundle 1", pb.InjectRequest(kind=pb.FAULT_KIND_BUNDLE_STUCK, node="n3", bundle=1)),
+        (
+            "module-fault n3 --module 1 --how laser-weak --amount 6 --lanes 1,3",
+            pb.InjectRequest(
+                kind=pb.FAULT_KIND_MODULE_FAULT, node="n3", module=1, how="laser-weak", amount=6, lanes=0b101
+            ),
+        ),
         ("bundle-slow n3 --delay 0.5", pb.InjectRequest(kind=pb.FAULT_KIND_BUNDLE_SLOW, node="n3", delay=0.5)),
         (
             "fibre-swapped n3+1 --with n5+1",
@@ -67,6 +73,8 @@ def test_fail_asks_for_the_fault(ringlight: Run, emulator: Any, arguments: str, 
         ("gpu-lost n3 --xid 79", "--xid means nothing for gpu-lost"),
         ("power-off n3 --gpu 0", "--gpu means nothing for power-off"),
         ("bundle-slow n3", "bundle-slow needs --delay"),
+        ("module-fault n3", "module-fault needs --how"),
+        ("module-fault n3 --how hot --lanes 9", "is no list of lanes such as 1,2,8"),
         ("fibre-cut n3", "fibre-cut needs a hop such as n3+2"),
         ("fibre-cut n3+x", "fibre-cut needs a hop such as n3+2"),
         ("fibre-cut +2", "fibre-cut needs a hop such as n3+2"),

@@ -95,7 +95,11 @@ async def test_every_field_of_a_request_arrives(emulator, plant: Plant) -> None:
 @pytest.mark.parametrize("kind", list(FaultKind))
 async def test_every_kind_has_the_number_of_the_protocol(emulator, kind: FaultKind) -> None:
     assert pb.FaultKind.Name(int(kind)) == f"FAULT_KIND_{kind.name}"
-    request = pb.InjectRequest(kind=int(kind), node="n1", distance=1, delay=1, partner="n2+1", loss=1)
+    request = pb.InjectRequest(kind=int(kind), node="n1", distance=1, delay=1, partner="n2+1", loss=1, how="hot")
+    if kind is FaultKind.MODULE_FAULT:
+        with pytest.raises(grpc.aio.AioRpcError, match="not made of modules"):
+            await emulator.Inject(request)
+        return
     assert (await emulator.Inject(request)).kind == int(kind)
 
 

@@ -3,9 +3,10 @@
 import pytest
 
 from ringlight.emulator.faults import FaultKind, FaultRequest
+from ringlight.emulator.module.faults import ModuleFaultKind
 from ringlight.emulator.plant import FaultClosed, FaultOpened, HardwareFault, PowerChanged
 from ringlight.fabric.circuits import Path
-from ringlight.fabric.errors import ConflictError, UnavailableError
+from ringlight.fabric.errors import ConflictError, InvalidError, UnavailableError
 from ringlight.fabric.spec import Port
 from tests.emulator.rack import MODULES, Rack
 
@@ -162,3 +163,28 @@ def test_nobody_switches_but_over_the_bus(rack):
 
 def _request(kind, node="n1", **details):
     return FaultRequest(kind, node, **details)
+
+
+def test_one_module_misbehaves_until_that_is_repaired(rack):
+    fault, events = rack.plant.inject(
+        _request(FaultKind.MODULE_FAULT, bundle=1, module=1, how="laser-weak", amount=6.0, lanes=0b100)
+    )
+    module = rack.plant.modules(fault.position)[MODULES + 1]
+    assert (events, fault.component) == ([], "b1.m1")
+    assert module.faults.amount(ModuleFaultKind.LASER_WEAK, lane=2) == 6.0
+    assert module.faults.amount(ModuleFaultKind.LASER_WEAK, lane=1) == 0.0
+    rack.plant.repair(fault.id)
+    assert not module.faults.has(ModuleFaultKind.LASER_WEAK)
+
+
+def test_misbehaviour_outlives_a_loss_of_power(rack):
+    fault, _ = rack.plant.inject(_request(FaultKind.MODULE_FAULT, how="hot", amount=40.0))
+    off, _ = rack.plant.inject(_request(FaultKind.POWER_OFF))
+    rack.plant.repair(off.id)
+    assert rack.plant.modules(fault.position)[0].faults.has(ModuleFaultKind.HOT)
+
+
+@pytest.mark.parametrize("how", ["", "dead", "stuck", "slow", "tired"])
+def test_ways_to_misbehave_that_there_are_not(rack, how):
+    with pytest.raises(InvalidError, match="a module cannot be"):
+        rack.plant.inject(_request(FaultKind.MODULE_FAULT, how=how))
