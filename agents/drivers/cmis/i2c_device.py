@@ -1,27 +1,16 @@
-"""A module on an I2C adapter of the kernel, ``/dev/i2c-N``, whose only module it is: combined transfers by I2C_RDWR.
-
-Calls block, so every adapter has a thread of its own, which also keeps transfers in order when somebody stops waiting
-for one.
-"""
+"""A module on an I2C adapter of the kernel, ``/dev/i2c-N``, whose only module it is: combined transfers by I2C_RDWR."""
 
 import asyncio
 import ctypes
-import errno
 import fcntl
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path as FilePath
-from typing import TypeVar
 
-from ringlight.agents.drivers.cmis.trouble import NotAcknowledgedError
-from ringlight.fabric.errors import UnavailableError
+from ringlight.agents.drivers.cmis.blocking_file import BlockingFile
 
-_T = TypeVar("_T")
 ADDRESS = 0x50
 I2C_RDWR = 0x0707
 I2C_M_RD = 0x0001
-_MODULE_ERRORS = frozenset({errno.EIO, errno.ENXIO, errno.EREMOTEIO, errno.EBUSY, errno.ETIMEDOUT, errno.EAGAIN})
 
 
 class I2cMessage(ctypes.Structure):
@@ -53,10 +42,9 @@ class I2cDevice:
     """
 
     def __init__(self, path: FilePath, ioctl: Ioctl = fcntl.ioctl) -> None:
-        self._path = path
+        advice = "is the module i2c-dev loaded, and may this user use the adapter?"
+        self._file = BlockingFile(path, f"the I2C adapter {path}", advice)
         self._ioctl = ioctl
-        self._file: int | None = None
-        self._thread: ThreadPoolExecutor | None = None
 
     async def open(self) -> None:
         """Open the adapter.
@@ -64,17 +52,7 @@ class I2cDevice:
         Raises:
             UnavailableError: it is not there, or may not be used.
         """
-        if self._file is not None:
-            return
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"i2c {self._path}")
-        try:
-            self._file = await self._run(lambda: os.open(self._path, os.O_RDWR | os.O_CLOEXEC))
-        except OSError as error:
-            self._stop()
-            raise UnavailableError(
-                f"the I2C adapter {self._path} cannot be opened: {error.strerror}",
-                hint="is the module i2c-dev loaded, and may this user use the adapter?",
-            ) from error
+        await self._file.open()
 
     async def transfer(self, data: bytes, length: int) -> bytes:
         """Write, then read after a repeated start.
@@ -83,15 +61,7 @@ class I2cDevice:
             NotAcknowledgedError: the module did not answer.
             UnavailableError: the adapter is gone.
         """
-        file = self._file
-        if file is None:
-            raise UnavailableError(f"the I2C adapter {self._path} is not open")
-        try:
-            return await self._run(lambda: self._transfer(file, data, length))
-        except OSError as error:
-            if error.errno in _MODULE_ERRORS:
-                raise NotAcknowledgedError from error
-            raise UnavailableError(f"the I2C adapter {self._path} is gone: {error.strerror}") from error
+        return await self._file.access(lambda file: self._transfer(file, data, length))
 
     def is_present(self) -> bool:
         """For all that an adapter shows."""
@@ -103,10 +73,7 @@ class I2cDevice:
 
     async def close(self) -> None:
         """Close the adapter, after the transfer under way."""
-        file, self._file = self._file, None
-        if file is not None:
-            await self._run(lambda: os.close(file))
-        self._stop()
+        await self._file.close()
 
     def _transfer(self, file: int, data: bytes, length: int) -> bytes:
         sent = (ctypes.c_uint8 * max(1, len(data))).from_buffer_copy(data or b"\0")
@@ -119,11 +86,3 @@ class I2cDevice:
         array = (I2cMessage * len(messages))(*messages)
         self._ioctl(file, I2C_RDWR, I2cTransfer(array, len(messages)))
         return bytes(received[:length])
-
-    async def _run(self, call: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
-
-    def _stop(self) -> None:
-        if self._thread is not None:
-            self._thread.shutdown(wait=False)
-            self._thread = None

@@ -1,0 +1,94 @@
+"""A file of the kernel behind which a module is. Such files block, and a slow module blocks for long.
+
+Every file has a thread of its own, which also keeps accesses in order when somebody stops waiting for one. What a
+kernel says of a module that did not answer is told apart from a file that is gone.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path as FilePath
+from typing import TypeVar
+
+from ringlight.agents.drivers.cmis.trouble import NotAcknowledgedError
+from ringlight.fabric.errors import UnavailableError
+
+_T = TypeVar("_T")
+# What kernels say when the module did not acknowledge, or was busy.
+_MODULE_ERRORS = frozenset({errno.EIO, errno.ENXIO, errno.EREMOTEIO, errno.EBUSY, errno.ETIMEDOUT, errno.EAGAIN})
+
+
+class BlockingFile:
+    """One file.
+
+    Args:
+        path: of the file.
+        name: what it is, for messages: ``the module at /sys/...``.
+        advice: what to look at when it cannot be opened.
+    """
+
+    def __init__(self, path: FilePath, name: str, advice: str) -> None:
+        self._path = path
+        self._name = name
+        self._advice = advice
+        self._number: int | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def open(self) -> None:
+        """Open it, unless it is open.
+
+        Raises:
+            UnavailableError: it is not there, or may not be used.
+        """
+        if self._thread is not None:
+            return
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=str(self._path))
+        try:
+            await self._run(self._open)
+        except OSError as error:
+            self._stop()
+            raise UnavailableError(f"{self._name} cannot be opened: {error.strerror}", hint=self._advice) from error
+
+    async def access(self, call: Callable[[int], _T]) -> _T:
+        """What a call on the open file returns, made by the file's thread.
+
+        Raises:
+            NotAcknowledgedError: the module did not answer.
+            UnavailableError: the file is gone, or not open.
+        """
+        if self._number is None:
+            raise UnavailableError(f"{self._name} is not open")
+        number = self._number
+        try:
+            return await self._run(lambda: call(number))
+        except OSError as error:
+            if error.errno in _MODULE_ERRORS:
+                raise NotAcknowledgedError from error
+            raise UnavailableError(f"{self._name} is gone: {error.strerror}") from error
+
+    async def close(self) -> None:
+        """Close it, after the access under way."""
+        if self._thread is not None:
+            with contextlib.suppress(OSError):  # it may be gone, and is closed all the same
+                await self._run(self._close)
+            self._stop()
+
+    def _open(self) -> None:
+        """In the thread: nobody may be waiting any more, and then it is closed later."""
+        self._number = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+
+    def _close(self) -> None:
+        number, self._number = self._number, None
+        if number is not None:
+            os.close(number)
+
+    async def _run(self, call: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    def _stop(self) -> None:
+        if self._thread is not None:
+            self._thread.shutdown(wait=False)
+            self._thread = None
