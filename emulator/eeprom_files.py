@@ -13,6 +13,7 @@ import concurrent.futures
 import errno
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import threading
@@ -106,17 +107,24 @@ class _Mount:
         self._tree = tree
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[str] = self._loop.create_future()
+        self._mask: set[int] = set()
         self._thread = threading.Thread(target=self._run, name=f"fuse {directory}", daemon=True)
 
     async def start(self) -> None:
         """Mount, and wait until the files are there."""
         mounted: asyncio.Future[str] = self._loop.create_future()
         self._tree.mounted = lambda: mounted.set_result("")
+        # When it ends, libfuse gives SIGPIPE its default back, and then a client that hangs up would end this process.
+        # So that signal is kept away from here, and ignored again once libfuse is gone.
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
         self._thread.start()
         await asyncio.wait({mounted, self._ended}, timeout=_MOUNT_WITHIN, return_when=asyncio.FIRST_COMPLETED)
         if mounted.done():
             return
-        reason = self._ended.result() if self._ended.done() else f"nothing happened within {_MOUNT_WITHIN:g} s"
+        reason = f"nothing happened within {_MOUNT_WITHIN:g} s"
+        if self._ended.done():
+            reason = self._ended.result()
+            self._let_go()
         raise UnavailableError(f"FUSE does not mount {self._directory}: {reason}", hint="may this user mount?")
 
     async def stop(self) -> None:
@@ -126,7 +134,13 @@ class _Mount:
             # FUSE leaves from within a call, so one is made for it; the call itself is answered with an error.
             await asyncio.to_thread(os.path.exists, self._directory / "leave")
             await asyncio.wait({self._ended}, timeout=0.1)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """What libfuse did to this process is undone."""
         self._thread.join()
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # which drops what is pending, too
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def _run(self) -> None:
         reason = "it ended"

@@ -3,6 +3,8 @@
 import asyncio
 import errno
 import os
+import signal
+import socket
 import stat
 from pathlib import Path as FilePath
 
@@ -159,3 +161,18 @@ async def test_without_fuse_it_is_said_what_is_missing(rack, tmp_path, monkeypat
     with pytest.raises(UnavailableError, match="/nowhere/fuse"):
         async with eeprom_files(tmp_path, rack.plant.wiring, buses):
             pass
+
+
+@needs_fuse
+async def test_a_client_that_hangs_up_afterwards_ends_nobody(shown):
+    """libfuse gives SIGPIPE its default back when it ends, and a process that ignored it would die of it."""
+    _, block = shown
+    async with block:
+        pass
+
+    assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
+    assert signal.SIGPIPE not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with ours, pytest.raises(BrokenPipeError):
+        ours.sendmsg([b"anybody there?"], (), 0)
