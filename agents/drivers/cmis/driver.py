@@ -10,9 +10,10 @@ opened anew under another boot id.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any, TypeVar
 
 from ringlight.agents.drivers.cmis import judgement
 from ringlight.agents.drivers.cmis.judgement import Found
@@ -26,6 +27,7 @@ from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.inventory import Inventory
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 _TOKEN_MARK = b"RL"
 _TOKEN_RANDOM_BYTES = 6
@@ -120,7 +122,7 @@ class CmisDriver:
             UnavailableError: there is no way to any module.
         """
         modules = self._bundles[bundle]
-        outcomes = await asyncio.gather(*(self._move(module, path) for module in modules))
+        outcomes = await _together(self._move(module, path) for module in modules)
         found = await self._look_at({module.name: module for module in modules})
         seconds = max((outcome for outcome in outcomes if isinstance(outcome, float)), default=0.0)
         return SwitchOutcome(found.circuits[bundle], seconds)
@@ -154,13 +156,15 @@ class CmisDriver:
         if watcher is not None:
             watcher.cancel()
             await asyncio.wait([watcher])
-        await asyncio.gather(*(module.close() for module in self._modules.values()))
+            if not watcher.cancelled() and (error := watcher.exception()) is not None:
+                _log.error("node %s: the watch over its modules failed", self._node, exc_info=error)
+        await _together(module.close() for module in self._modules.values())
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
     async def _start_all(self) -> dict[str, bytes]:
         """Bring every module up; the tokens of those that came up."""
-        started = await asyncio.gather(*(self._start(module) for module in self._modules.values()))
+        started = await _together(self._start(module) for module in self._modules.values())
         lost = [each for each in started if isinstance(each, UnavailableError)]
         if len(lost) == len(started):
             raise lost[0]
@@ -204,14 +208,20 @@ class CmisDriver:
 
     async def _look_at(self, modules: Mapping[str, DrivenModule]) -> Readout:
         """Look at modules, tell what changed, and say what is known of the whole node."""
-        awake = [module for module in modules.values() if module.identity is not None]
-        looks = await asyncio.gather(*(_look(module) for module in awake))
-        self._found.update(zip((module.name for module in awake), looks, strict=True))
+        awake = (module for module in modules.values() if module.identity is not None)
+        await _together(self._look(module) for module in awake)
         after = judgement.readout(self._names, self._cabled, self._found, self._failed)
         if self._told is not None:
             self._stream.put(judgement.changes(self._told, after))
         self._told = after
         return after
+
+    async def _look(self, module: DrivenModule) -> None:
+        """Look at one module. What is seen is noted at once: another look at it may come before others are done."""
+        try:
+            self._found[module.name] = await module.look()
+        except ModuleTroubleError as trouble:
+            self._found[module.name] = trouble
 
     async def _move(self, module: DrivenModule, path: Path) -> float | ModuleTroubleError:
         """Seconds that the light was away, or why a module did not get to a path."""
@@ -279,8 +289,11 @@ class CmisDriver:
             await asyncio.sleep(self._settings.telemetry)
 
 
-async def _look(module: DrivenModule) -> Found:
+async def _together(calls: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """What calls return that are made at the same time. The first that fails ends the others, and is raised."""
     try:
-        return await module.look()
-    except ModuleTroubleError as trouble:
-        return trouble
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(call) for call in calls]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    return [task.result() for task in tasks]

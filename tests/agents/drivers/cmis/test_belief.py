@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringlight.agents.drivers.cmis.driver import CmisSettings
 from ringlight.emulator.module.faults import ModuleFault, ModuleFaultKind
 from ringlight.emulator.module.module import Module
 from ringlight.emulator.module.profile import CdbMode, ModuleProfile
@@ -87,10 +88,21 @@ async def believed(world: World) -> Path:
         return Path.UNKNOWN
 
 
+async def opened(profile: ModuleProfile, seed: int = 1) -> World:
+    """Two modules and their driver, which has measured them and will not look at them again by itself.
+
+    So whatever strikes a module strikes it before what is said of it, and not between that and the assertion.
+    """
+    quiet = CmisSettings(poll=1000.0, telemetry=1000.0)
+    world = World(modules=2, profile=profile, seed=seed, settings=quiet, wires=Struck)
+    await world.driver.open()
+    await asyncio.sleep(1.0)
+    return world
+
+
 async def length_of_a_switch(profile: ModuleProfile) -> tuple[int, int]:
     """Numbers of the first transfer of a switch, and of the one after its last."""
-    world = World(modules=1, profile=profile, wires=Struck)
-    await world.driver.open()
+    world = await opened(profile)
     first = world.wires[0][0].transfers
     await world.driver.switch(0, Path.PATH_1)
     await world.driver.close()
@@ -99,8 +111,7 @@ async def length_of_a_switch(profile: ModuleProfile) -> tuple[int, int]:
 
 async def check(profile: ModuleProfile, prepare: Callable[[Struck], None]) -> None:
     """Switch with a mishap; what is told must be true, at once and later."""
-    world = World(modules=2, profile=profile, wires=Struck)
-    await world.driver.open()
+    world = await opened(profile)
     prepare(world.wires[0][0])
     told = await outcome(world, Path.PATH_1)
     # A slow commit may come after it was given up: then the next reading says so, and nothing before it said otherwise.
@@ -158,8 +169,7 @@ async def test_a_transfer_that_fails(name: str, how: str) -> None:
 )
 def test_whatever_happens(*, name, seed, refuse, lose, strikes, paths) -> None:
     async def run() -> None:
-        world = World(modules=2, profile=PROFILES[name], seed=seed, wires=Struck)
-        await world.driver.open()
+        world = await opened(PROFILES[name], seed)
         base = world.wires[0][0].transfers
         for wires, mishaps in zip(world.wires[0], strikes, strict=False):
             wires.strike_at, wires.strike = base + mishaps[0], STRIKES[mishaps[1]]
@@ -178,8 +188,7 @@ def test_whatever_happens(*, name, seed, refuse, lose, strikes, paths) -> None:
 @in_virtual_time
 async def test_a_switch_that_is_given_up_leaves_nothing_locked_and_nothing_believed() -> None:
     for number in range(0, 40, 2):
-        world = World(modules=2, wires=Struck)
-        await world.driver.open()
+        world = await opened(PROFILES["ocstrx-b0"])
         switching = asyncio.create_task(world.driver.switch(0, Path.PATH_1))
         for _ in range(number):
             await asyncio.sleep(0)

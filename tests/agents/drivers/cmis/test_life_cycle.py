@@ -8,7 +8,7 @@ from ringlight.agents.drivers.cmis.driver import CmisSettings
 from ringlight.emulator.module.faults import ModuleFault, ModuleFaultKind
 from ringlight.fabric.circuits import FaultClass, Path
 from ringlight.fabric.errors import UnavailableError
-from tests.agents.drivers.cmis.world import World
+from tests.agents.drivers.cmis.world import Wires, World
 from tests.virtual_time import in_virtual_time
 
 K = ModuleFaultKind
@@ -176,4 +176,32 @@ async def test_powers_are_those_at_the_port():
     assert powers[0, Path.PATH_1].received == pytest.approx(-2.5, abs=0.02)
     families = {measurement.family for measurement in world.driver.measurements()}
     assert "ringlight_module_temperature_celsius" in families
+    await world.driver.close()
+
+
+class SlowWires(Wires):
+    """Wires on which a transfer takes a while."""
+
+    seconds = 0.0
+
+    async def transfer(self, data: bytes, length: int) -> bytes:
+        await asyncio.sleep(self.seconds)
+        return await super().transfer(data, length)
+
+
+@in_virtual_time
+async def test_a_look_that_was_overtaken_by_a_later_one_undoes_nothing():
+    world = World(settings=CmisSettings(poll=1000.0, telemetry=1000.0), wires=SlowWires)
+    await world.driver.open()
+    await world.driver.switch(0, Path.PATH_1)
+    await asyncio.sleep(1.0)
+    quick, slow = world.wires[0]
+    slow.seconds = 0.01
+    reading = asyncio.create_task(world.driver.read())
+    await asyncio.sleep(0.005)  # the quick one was looked at, in the dark; the slow one was not yet
+    for wires in (quick, slow):
+        wires.module.receive(Path.PATH_1, (-2.0,) * 8, asyncio.get_running_loop().time())
+    quick.asked.set()
+
+    assert (await reading).light[0, Path.PATH_1] is True
     await world.driver.close()
