@@ -1,6 +1,7 @@
 """Numbers as CMIS registers hold them: big-endian, in units of their own, with checksums that are plain sums."""
 
 import math
+from functools import lru_cache
 
 _TENTH_MICROWATTS_PER_MILLIWATT = 10_000
 _HIGHEST_U16 = 0xFFFF
@@ -19,6 +20,7 @@ def s16(value: float) -> bytes:
     return max(-0x8000, min(0x7FFF, round(value))).to_bytes(2, "big", signed=True)
 
 
+@lru_cache(maxsize=4096)
 def optical_power(dbm: float) -> bytes:
     """A power in steps of 0.1 µW: from nothing to 8.16 dBm."""
     milliwatts = 0.0 if dbm == -math.inf else 10 ** (dbm / 10)

@@ -44,6 +44,7 @@ class Monitors:
         self._faults = chassis.faults
         self._optics = optics
         self._is_up = False
+        self._seen: tuple[object, ...] = ()
         memory.before_read(LOWER, range(_MODULE_FLAGS, _SUPPLY + 2), self.refresh)
         memory.before_read(STATUS, range(_TX_FLAGS, _RX_POWER + 2 * LANES), self.refresh)
 
@@ -52,10 +53,8 @@ class Monitors:
         drift = _DRIFT * math.sin(2 * math.pi * self._timeline.now / _PERIOD + self._phase)
         return self._base + drift + self._faults.amount(ModuleFaultKind.HOT)
 
-    def bias(self, lane: int) -> float:
-        """Of a lane's laser, in milliamperes."""
-        if not self._optics.lasers_on[lane]:
-            return 0.0
+    def bias(self) -> float:
+        """Of a laser that is on, in milliamperes."""
         return _BIAS_AT_40 + _BIAS_PER_DEGREE * (self.temperature() - 40.0)
 
     def watch(self, *, is_up: bool) -> None:
@@ -65,28 +64,33 @@ class Monitors:
 
     def refresh(self) -> None:
         """Bring every register of the monitors up to date, and the flags with them."""
+        optics, lanes = self._optics, range(LANES)
         self._memory.put(LOWER, _TEMPERATURE, encoding.temperature(self.temperature()))
         self._memory.put(LOWER, _SUPPLY, encoding.supply(self._volts))
-        lanes = range(LANES)
-        self._memory.put(STATUS, _TX_POWER, b"".join(encoding.optical_power(self._optics.sent(at)) for at in lanes))
-        self._memory.put(STATUS, _BIAS, b"".join(encoding.bias(self.bias(at)) for at in lanes))
-        self._memory.put(STATUS, _RX_POWER, b"".join(encoding.optical_power(self._optics.received(at)) for at in lanes))
+        on, off = encoding.bias(self.bias()), encoding.bias(0.0)
+        self._memory.put(STATUS, _TX_POWER, b"".join(encoding.optical_power(optics.sent(at)) for at in lanes))
+        self._memory.put(STATUS, _BIAS, b"".join(on if sending else off for sending in optics.lasers_on))
+        self._memory.put(STATUS, _RX_POWER, b"".join(encoding.optical_power(optics.received(at)) for at in lanes))
         self._tell()
 
     def _tell(self) -> None:
+        """Flags, where anything that they depend on has changed: of what drifts, a degree is enough to matter."""
+        optics, lanes = self._optics, range(LANES)
+        sent, received = [optics.sent(at) for at in lanes], [self._received(at) for at in lanes]
+        seen = (round(self.temperature()), self._is_up, sent, received, list(optics.lasers_on), list(optics.has_signal))
+        if seen == self._seen:
+            return
+        self._seen = seen
         self._flags.hold(
             LOWER,
             _MODULE_FLAGS,
             _nibble(thresholds.TEMPERATURE.crossed(self.temperature()))
             | _nibble(thresholds.SUPPLY.crossed(self._volts)) << 4,
         )
-        lanes = range(LANES)
-        sending = self._optics.lasers_on
-        lost = [self._is_up and not self._optics.has_signal[lane] for lane in lanes]
-        self._flags.hold(STATUS, _LOS, bits(lost))
-        self._watch_lanes(_TX_FLAGS, thresholds.TX_POWER, [self._optics.sent(at) for at in lanes], sending)
-        self._watch_lanes(_BIAS_FLAGS, thresholds.BIAS, [self.bias(at) for at in lanes], sending)
-        self._watch_lanes(_RX_FLAGS, thresholds.RX_POWER, [self._received(at) for at in lanes], [self._is_up] * LANES)
+        self._flags.hold(STATUS, _LOS, bits([self._is_up and not signal for signal in optics.has_signal]))
+        self._watch_lanes(_TX_FLAGS, thresholds.TX_POWER, sent, optics.lasers_on)
+        self._watch_lanes(_BIAS_FLAGS, thresholds.BIAS, [self.bias()] * LANES, optics.lasers_on)
+        self._watch_lanes(_RX_FLAGS, thresholds.RX_POWER, received, [self._is_up] * LANES)
 
     def _received(self, lane: int) -> float:
         received = self._optics.received(lane)
