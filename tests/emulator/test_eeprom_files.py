@@ -88,6 +88,7 @@ async def test_a_loop_that_is_busy_costs_an_access_and_not_the_files(shown, monk
         # The loop's own thread asks, and so cannot answer.
         with pytest.raises(OSError, match=os.strerror(errno.ETIMEDOUT)):
             os.stat(path)  # noqa: PTH116
+        monkeypatch.undo()
         assert (await asyncio.to_thread(path.read_bytes))[0] == 0x18
 
 
