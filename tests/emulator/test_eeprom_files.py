@@ -11,12 +11,13 @@ from pathlib import Path as FilePath
 import pytest
 
 from ringlight.agents.drivers.cmis.eeprom import EepromFile
-from ringlight.agents.drivers.cmis.trouble import NotAcknowledgedError
+from ringlight.agents.drivers.cmis.trouble import ModuleTroubleError, NotAcknowledgedError
 from ringlight.emulator import eeprom_files as files_module
 from ringlight.emulator.eeprom_files import eeprom_files
 from ringlight.emulator.eeprom_view import SIZE
 from ringlight.emulator.faults import FaultKind
 from ringlight.emulator.i2c_server import I2cServer
+from ringlight.emulator.module.faults import ModuleFault, ModuleFaultKind
 from ringlight.fabric.circuits import Path
 from ringlight.fabric.errors import InvalidError, UnavailableError
 from tests.emulator.fuse import needs_fuse
@@ -77,6 +78,22 @@ async def test_the_driver_reads_and_writes_them_as_it_does_those_of_a_kernel(rac
                 await file.read(0, 0, 1)
         finally:
             await file.close()
+
+
+@needs_fuse
+async def test_row_01_a_page_that_somebody_left_selected_is_not_read_as_page_00h(rack, shown):
+    directory, block = shown
+    async with block:
+        file = EepromFile(directory / "n0-1" / "eeprom")
+        await file.open()
+        module = rack.plant.modules(0)[1]
+        module.write(bytes((126, 0, 0xB0)), rack.now)
+        assert (await file.read(0, 166, 16)).rstrip() == b"n0b0m1"
+        module.write(bytes((126, 0, 0xB0)), rack.now)
+        module.break_with(ModuleFault(ModuleFaultKind.PAGE_STUCK))
+        with pytest.raises(ModuleTroubleError, match="page B0h of bank 0 is"):
+            await file.read(0, 166, 16)
+        await file.close()
 
 
 @needs_fuse

@@ -82,6 +82,10 @@ class Write:
     byte: int
     data: bytes
 
+    def __str__(self) -> str:
+        """For the log."""
+        return f"{self.page:02X}h:{self.byte} = {self.data.hex(' ')}"
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -137,7 +141,7 @@ _ALL_LANES = (1 << LANES) - 1
 def _missing(condition: Condition, progress: Progress) -> Step:
     if condition.state == ModuleState.FAULT:
         raise ModuleTroubleError(Trouble.DOWN, f"it reports a fault of its own, cause {condition.fault_cause}")
-    if condition.control & _LOW_POWER_BITS and condition.state != ModuleState.READY:
+    if condition.control & _LOW_POWER_BITS and condition.state == ModuleState.LOW_POWER:
         wanted = condition.control & ~_LOW_POWER_BITS & 0xFF
         return Step((Write(0, _CONTROL, bytes((wanted,))),))
     if condition.control & 0x10:  # it is ready, and was told to go down

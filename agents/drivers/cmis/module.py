@@ -223,7 +223,7 @@ class DrivenModule:
             for write in step.writes:
                 await self._write(write.page, write.byte, write.data)
             if step.writes:
-                _log.info("module %s: %s", self.name, ", ".join(map(str, step.writes)))
+                _log.info("module %s is brought up: %s", self.name, ", ".join(map(str, step.writes)))
             await asyncio.sleep(_POLL)
 
     async def _condition(self) -> Condition:
