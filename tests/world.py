@@ -287,6 +287,12 @@ class World:
         self._obey(command)
         self.settle()
 
+    def carry_out_unheard(self, commands: Iterable[SendCircuits]) -> None:
+        """Agents do as they were told, and the controller dies before it hears of it."""
+        for command in commands:
+            self._obey(command)
+        self._queue.clear()
+
     def _obey(self, command: SendCircuits) -> None:
         name = command.node
         if name in self.silent or name in self.deaf:
@@ -342,7 +348,7 @@ class World:
     ) -> None:
         self._queue.append(
             Applied(
-                session=command.session,
+                session=self.sessions[command.node],  # perhaps another one than the command came over
                 node=command.node,
                 transaction=command.transaction,
                 epoch=command.epoch,

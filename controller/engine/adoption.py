@@ -4,8 +4,9 @@ The store may be lost, or be an older copy; a crash may have come between a comm
 over, and whenever an agent comes back later, the chains that the hardware *shows* are looked at: every bundle read,
 light at both ends of every hop, closed at both ends. One that suits a ring of ours which is not where it should be
 becomes that ring's chain; one that nobody knows becomes a ring of a job of its own, pinned, which a person may release.
-What our records say is over is never adopted: it is the rest of a change. Light that makes no ring, though all who are
-part of it were heard, serves nobody, and is let go. Nothing is commanded by any of this.
+What our records say is over is never adopted: it is the rest of a change. What agents will undo by themselves is looked
+at when they have. Light that makes no ring, though all who are part of it were heard, serves nobody, and is let go.
+Nothing is commanded by any of this.
 """
 
 from collections.abc import Collection, Iterable
@@ -42,7 +43,9 @@ def adopt_what_is_lit(state: State, now: float) -> None:
         if node.adopted and node.answered >= node.generation and node.position not in taken
     ]
     for piece in pieces(state, others):
-        if piece.chain is not None:
+        if any(state.nodes[position].is_being_undone for position in piece.nodes):
+            state.light_waits = True
+        elif piece.chain is not None:
             _adopt(state, piece.chain, recorded, now)
         elif piece.unknown:
             state.light_waits = True

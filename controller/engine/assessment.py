@@ -257,7 +257,7 @@ def damage(state: State, ring: RingRecord) -> str:
 
 
 def breakage(state: State, ring: RingRecord) -> str:
-    """Why a ring does not work, in words; empty when it does, be it only for a while."""
+    """Why a ring does not work, in words; empty when it does, be it only for a while, or will by itself."""
     for node in state.chain_nodes(ring):
         if node.verdict is Verdict.FAILED:
             return f"{node.name} failed: {node.judgement.reason}"
@@ -267,7 +267,8 @@ def breakage(state: State, ring: RingRecord) -> str:
     for node in state.chain_nodes(ring):
         if node.unanswered:
             return f"{node.name} did not carry out its command"
-        if node.adopted and node.answered >= node.generation and node.observed != node.desired:
+        astray = node.adopted and node.answered >= node.generation and node.observed != node.desired
+        if astray and not node.is_being_undone:
             return f"{node.name} does not select what its ring needs"
     return ""
 

@@ -214,7 +214,8 @@ class Engine:
         state = self.state
         if node.answered < node.generation:
             return
-        waits = not node.ring and node.observed != node.desired  # to be brought back to loopback anyhow
+        to_be_parked = not node.ring and node.observed != node.desired
+        waits = to_be_parked or node.is_being_undone  # it is, or comes, back anyhow
         if beat.digest == digest(node.desired):
             node.drift = 0
             if node.findings:

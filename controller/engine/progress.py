@@ -30,6 +30,7 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
     note_light(state, node, answer.light, now)
     if answer.code is ApplyCode.REVERTED:
         node.unconfirmed = node.unconfirmed and answer.transaction != node.transaction
+        state.strange_light |= state.light_waits
         state.agenda.put(("park", node.name), now)
         state.tell("reverted", node.name, f"returned to its former circuits: {answer.transaction} was not confirmed")
     if answer.generation != node.generation or answer.epoch != node.sent_epoch:

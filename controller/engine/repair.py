@@ -188,4 +188,5 @@ def needs_parking(node: NodeRecord) -> bool:
         and node.observed is not None
         and node.observed != node.desired
         and not node.carries_foreign_light
+        and not node.is_being_undone
     )

@@ -186,6 +186,11 @@ class NodeRecord:
         return 0 < self.generation <= self.sent
 
     @property
+    def is_being_undone(self) -> bool:
+        """It has a planned change of which our records know nothing: a crash came first, and its agent undoes it."""
+        return self.is_foreign and self.unconfirmed
+
+    @property
     def carries_foreign_light(self) -> bool:
         """It selects a lit fibre that no ring of ours asks for and that we did not switch: hands off."""
         if self.observed is None or not self.is_foreign:

@@ -9,6 +9,8 @@ def adopt_light(controller: Controller) -> Controller:
     for hop in (1, 2):
         views = {node: controller.views[node] for node in MEMBERS[hop] if node not in standing}
         shown = [node for node, view in views.items() if not view.owed and view.seen == view.lit == hop]
+        if any(views[node].is_being_undone for node in shown):
+            continue
         if len(shown) == 2:  # both ends
             leaves = 0 in shown and controller.drain == "draining"
             if _is_astray(controller) and not leaves:

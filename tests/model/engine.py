@@ -180,7 +180,7 @@ def _is_damaged(rules: Rules, controller: Controller) -> bool:
     for node in MEMBERS[controller.chain]:
         view = controller.views[node]
         answered = not view.owed or not rules.counts_in_flight
-        astray = view.seen not in (UNREAD, controller.chain) and answered
+        astray = view.seen not in (UNREAD, controller.chain) and answered and not view.is_being_undone
         if view.failed or view.unanswered or astray or (node == 0 and controller.drain == "draining"):
             return True
     return False
@@ -290,4 +290,5 @@ def _confirm(controller: Controller, node: int, out: list[tuple[int, Message]]) 
 
 def _needs_parking(controller: Controller, node: int) -> bool:
     view = controller.views[node]
-    return node not in MEMBERS[controller.chain] and view.seen > 0 and not _is_foreign_light(controller, node)
+    idle = node not in MEMBERS[controller.chain] and view.seen > 0
+    return idle and not view.is_being_undone and not _is_foreign_light(controller, node)

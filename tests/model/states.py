@@ -83,6 +83,11 @@ class View(NamedTuple):
     awaits: int = 0
     mail: tuple[Answer, ...] = ()
 
+    @property
+    def is_being_undone(self) -> bool:
+        """`NodeRecord.is_being_undone`."""
+        return self.foreign and self.awaits > 0
+
 
 UNKNOWN_VIEW = View()
 

@@ -1,9 +1,13 @@
 """A controller that starts, or starts again, changes no circuit by doing so (I6)."""
 
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
 from ringlight.controller.engine.events import Applied
 from ringlight.controller.engine.state import RingState
 from ringlight.emulator.faults import FaultKind, FaultRequest
 from ringlight.fabric.outcomes import ApplyCode
+from tests.world import World
 
 
 def test_a_restarted_controller_commands_nothing_and_finds_its_rings(world):
@@ -89,6 +93,31 @@ def test_a_change_that_was_never_confirmed_is_confirmed_by_the_next_controller(w
     world.restart()
     assert {confirm.node: confirm.transaction for confirm in world.confirms} == world.unconfirmed
     assert not world.commands
+
+
+@given(st.integers(1, 3), st.booleans(), st.data())
+def test_a_planned_change_that_was_cut_off_before_it_was_on_record_undoes_itself(make_spec, k, closed, data):
+    """Its agents return to where the records say that the rings are: nobody else moves, and nobody is told anything."""
+    world = World(make_spec(24, k, closed=closed)).start()
+    world.submit(rings=3, tp=16)
+    for position in data.draw(st.lists(st.integers(0, 23), max_size=2, unique=True), "broken"):
+        world.fail(FaultKind.GPU_LOST, f"n{position}")
+    before = {name: world.chain(name) for name in sorted(world.engine.state.rings)}
+    assume(all(ring.state is RingState.ACTIVE for ring in world.engine.state.rings.values()))
+    records = list(world.persisted)
+    world.deaf = {node.name for node in world.spec.nodes}
+    world.commands.clear()
+    world.drain(data.draw(st.sampled_from([name for chain in before.values() for name in chain]), "drained"))
+    carried_out = data.draw(st.permutations(world.commands), "commands")
+    world.deaf = set()
+    world.persisted = records
+    world.carry_out_unheard(carried_out[data.draw(st.integers(0, len(carried_out)), "of them not") :])
+    world.restart()
+    world.advance(40)
+    assert {name: world.chain(name) for name in sorted(world.engine.state.rings)} == before
+    assert all(ring.state is RingState.ACTIVE for ring in world.engine.state.rings.values())
+    assert not world.commands
+    world.assert_light_is_plan()
 
 
 def test_a_confirmation_that_was_lost_with_its_session_is_repeated(world):
