@@ -1,41 +1,13 @@
 """What an agent counts of its own doings since it started. Plain numbers: `metrics` shows them."""
 
-from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 
 from ringlight.agents.session_end import SessionEnd
+from ringlight.fabric.distribution import Distribution
 from ringlight.fabric.outcomes import ApplyCode
 
 SWITCH_BUCKETS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-
-
-class Distribution:
-    """How often values fell below each bound.
-
-    Attributes:
-        bounds: upper bounds, inclusive, ascending.
-        sum: of all values.
-    """
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self.bounds = bounds
-        self.sum = 0.0
-        self._counts = [0] * (len(bounds) + 1)
-
-    def note(self, value: float) -> None:
-        """Count a value."""
-        self._counts[bisect_left(self.bounds, value)] += 1
-        self.sum += value
-
-    def cumulative(self) -> list[tuple[str, float]]:
-        """By bound, as Prometheus writes it, how many values were not above it."""
-        total = 0
-        shown = []
-        for bound, count in zip((*map(str, self.bounds), "+Inf"), self._counts, strict=True):
-            total += count
-            shown.append((bound, float(total)))
-        return shown
 
 
 @dataclass(slots=True)

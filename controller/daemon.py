@@ -12,13 +12,15 @@ from pathlib import Path
 import grpc.aio
 
 from ringlight.controller.adapters.clock import SystemClock
+from ringlight.controller.adapters.loop_lag import LoopLag
 from ringlight.controller.adapters.northbound import FabricService
 from ringlight.controller.adapters.probe import ProbeHook
 from ringlight.controller.adapters.prometheus import Metrics
 from ringlight.controller.adapters.southbound import AgentService
 from ringlight.controller.adapters.sqlite import SqliteStore
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.view import view_fabric
+from ringlight.controller.metrics.census import take_census
+from ringlight.controller.metrics.samples import Process
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
 from ringlight.fabric.spec import FabricSpec
@@ -64,10 +66,12 @@ async def run_controller(
     kept = settings.store
     store = SqliteStore(state_dir, clock, events_kept=kept.events_kept, block=kept.generation_block)
     runtime = Runtime(engine, store, clock)
+    lag = LoopLag(clock.monotonic)
     metrics = Metrics(
-        lambda: view_fabric(engine.state, runtime.now), lambda: runtime.store_trouble, lambda: runtime.events_dropped
+        lambda: take_census(engine.state, runtime.now),
+        runtime.tally,
+        lambda: Process(not runtime.store_trouble, runtime.events_dropped, lag.worst),
     )
-    runtime.observers.append(metrics.observe)
     hint = "is another controller running? choose another --http address"
     face = HttpFace(metrics.render, runtime.why_not_ready, hint=hint)
     probe = ProbeHook(settings.probe, runtime.feed)
@@ -76,6 +80,7 @@ async def run_controller(
         owned = [
             tasks.create_task(runtime.write_forever(), name="store writer"),
             tasks.create_task(probe.run_forever(), name="probe"),
+            tasks.create_task(lag.run_forever(), name="loop lag"),
         ]
         try:
             async with serve_http(face, http) as http_address, _serve_grpc(runtime, listen) as (service, grpc_address):

@@ -5,7 +5,7 @@ A watcher that does not keep up is told so and must resume from the last sequenc
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ringlight.controller.ports import LoggedEvent
@@ -22,9 +22,14 @@ class LaggingWatcherError(RinglightError):
 
 
 class Subscription:
-    """The live events of one watcher."""
+    """The live events of one watcher.
 
-    def __init__(self) -> None:
+    Args:
+        dropped: told of each event that does not fit.
+    """
+
+    def __init__(self, dropped: Callable[[], None]) -> None:
+        self._dropped = dropped
         self._queue: asyncio.Queue[LoggedEvent] = asyncio.Queue(_QUEUE)
         self._lagging = False
 
@@ -34,6 +39,7 @@ class Subscription:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:
             self._lagging = True
+            self._dropped()
 
     async def get(self) -> LoggedEvent:
         """The next event.
@@ -49,9 +55,14 @@ class Subscription:
 
 
 class EventFeed:
-    """The newest events, and who watches."""
+    """The newest events, and who watches.
 
-    def __init__(self) -> None:
+    Args:
+        dropped: told of each event that a watcher had no room for.
+    """
+
+    def __init__(self, dropped: Callable[[], None] = lambda: None) -> None:
+        self._dropped = dropped
         self._recent: deque[LoggedEvent] = deque(maxlen=_REMEMBERED)
         self._subscriptions: set[Subscription] = set()
 
@@ -64,7 +75,7 @@ class EventFeed:
     @contextmanager
     def subscribe(self) -> Iterator[Subscription]:
         """Watch from now on."""
-        subscription = Subscription()
+        subscription = Subscription(self._dropped)
         self._subscriptions.add(subscription)
         try:
             yield subscription

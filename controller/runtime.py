@@ -37,6 +37,7 @@ from ringlight.controller.engine.events import (
     EndAudit,
     Event,
     GoAhead,
+    Heartbeat,
     OperatorRequest,
     StoreBegunAnew,
     StoreTaken,
@@ -44,6 +45,7 @@ from ringlight.controller.engine.events import (
 )
 from ringlight.controller.engine.records import everything
 from ringlight.controller.feed import EventFeed
+from ringlight.controller.metrics.tally import Tally
 from ringlight.controller.ports import (
     AgentLink,
     Batch,
@@ -84,13 +86,15 @@ class Runtime:
 
     def __init__(self, engine: Engine, store: Store, clock: Clock) -> None:
         self.engine = engine
-        self.feed_of_events = EventFeed()
         self.store = store
         self.store_trouble = ""
-        self.observers: list[Callable[[FabricEvent], None]] = []
+        self.tally = Tally()
+        self.observers: list[Callable[[FabricEvent], None]] = [self.tally.note_event]
+        self.feed_of_events = EventFeed(self._note_lagging)
         self.probe: Callable[[str], None] = lambda _: None
         self._clock = clock
         self._links: dict[str, AgentLink] = {}
+        self._last_beats: dict[str, float] = {}
         self._answers: dict[str, asyncio.Future[PlannedChange]] = {}
         self._requests = count(1)
         self._audits: dict[str, asyncio.Queue[AuditNews]] = {}
@@ -128,10 +132,19 @@ class Runtime:
     def detach(self, session: str) -> None:
         """Forget the link of a session that ended."""
         self._links.pop(session, None)
+        self._last_beats.pop(session, None)
 
     def feed(self, event: Event) -> None:
         """Let the engine handle an event, and carry out what follows."""
-        for effect in self.engine.handle(event, self.now):
+        now = self.now
+        if isinstance(event, Heartbeat):
+            former = self._last_beats.get(event.session)
+            self.tally.note_heartbeat(None if former is None else now - former)
+            self._last_beats[event.session] = now
+        effects = self.engine.handle(event, now)
+        if any(isinstance(effect, Publish) and effect.event.kind == "ring-switching" for effect in effects):
+            self.tally.note_decision(self.now - now)
+        for effect in effects:
             self._carry_out(effect)
 
     async def ask(self, request: OperatorRequest) -> PlannedChange:
@@ -196,6 +209,7 @@ class Runtime:
     def _carry_out(self, effect: Effect) -> None:  # noqa: C901 - one case an effect
         match effect:
             case Admit():
+                self.tally.sessions_opened += 1
                 self._links[effect.session].admit(effect.epoch, effect.heartbeat_interval)
             case Refuse():
                 self._links.pop(effect.session).refuse(effect.error)
@@ -220,6 +234,9 @@ class Runtime:
                 self.probe(effect.node)
             case WakeAt():
                 self._wake_at(effect.when)
+
+    def _note_lagging(self) -> None:
+        self.tally.drops["watch"] += 1
 
     def _publish(self, event: FabricEvent) -> None:
         logged = LoggedEvent(event, self._clock.wall())
@@ -305,6 +322,7 @@ class Runtime:
             self._answers_due = answers + self._answers_due
             raise
         self._note_trouble(trouble)
+        self.tally.store_errors += trouble is not None
         for answer in answers:
             self._give(answer, self._unrecorded(trouble) if trouble else None)
         return trouble is None

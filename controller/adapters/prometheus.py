@@ -1,122 +1,81 @@
-"""Metrics: gauges from a snapshot of the fabric, histograms and counters from its events.
+"""The metrics page of the controller: the series of `controller.metrics`, as Prometheus reads them.
 
-The gauges are collected from one immutable view, so the series of something that is gone vanish by themselves. Label
-sets are closed; the only series a node gets is one for an abnormal verdict. Rendering runs in a thread.
+The series of something that is gone vanish by themselves, since all of them are made anew from one look. That look is
+taken on the event loop, where nothing moves meanwhile; what follows from it is worked out and written in a thread.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import generate_latest
 
-from ringlight import __version__
-from ringlight.controller.engine.effects import FabricEvent
-from ringlight.controller.engine.view import FabricView
-
-_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-_PHASES = ("switch", "verify", "heal")
+from ringlight.controller.metrics.census import Census
+from ringlight.controller.metrics.families import Kind
+from ringlight.controller.metrics.samples import Distributions, Process, Samples, samples
+from ringlight.controller.metrics.tally import Tally
 
 
 class Metrics:
-    """All metrics of one controller.
+    """The metrics page of one controller.
 
     Args:
-        view: gives the present state of the fabric.
-        store_trouble: gives what is wrong with the store, or an empty string.
-        events_dropped: gives the number of events that the store never took.
+        census: looks at the fabric as it is now.
+        tally: what is counted.
+        process: tells how the process fares now.
     """
 
-    def __init__(
-        self, view: Callable[[], FabricView], store_trouble: Callable[[], str], events_dropped: Callable[[], int]
-    ) -> None:
-        self._view = view
-        self._store_trouble = store_trouble
-        self._events_dropped = events_dropped
-        self._registry = CollectorRegistry()
-        self._phases = Histogram(
-            "ringlight_reconfiguration_seconds",
-            "Time of a ring's change by phase: switch until every bundle read back right, verify until light was"
-            " proven, heal from the evidence to proven light",
-            ["phase"],
-            buckets=_BUCKETS,
-            registry=self._registry,
-        )
-        self._events = Counter("ringlight_events", "Events of the log by kind", ["kind"], registry=self._registry)
-
-    def observe(self, event: FabricEvent) -> None:
-        """Count an event, and the times it carries."""
-        self._events.labels(event.kind).inc()
-        for phase in _PHASES:
-            seconds = event.data.get(f"{phase}_seconds")
-            if seconds is not None:
-                self._phases.labels(phase).observe(float(seconds))
+    def __init__(self, census: Callable[[], Census], tally: Tally, process: Callable[[], Process]) -> None:
+        self._census = census
+        self._tally = tally
+        self._process = process
 
     async def render(self) -> bytes:
         """The exposition text."""
-        snapshot = _Snapshot(self._view(), self._store_trouble(), self._events_dropped())
-        return await asyncio.to_thread(self._render, snapshot)
-
-    def _render(self, of_now: "_Snapshot") -> bytes:
-        snapshot = CollectorRegistry()
-        snapshot.register(of_now)
-        return generate_latest(snapshot) + generate_latest(self._registry)
+        # What is counted goes on being counted while the thread reads.
+        return await asyncio.to_thread(_text, samples(self._census(), deepcopy(self._tally), self._process()))
 
 
-class _Snapshot:
-    """The gauges of one moment."""
+def _text(shown: Iterable[Samples | Distributions]) -> bytes:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collected(list(map(_metric, shown))))
+    return generate_latest(registry)
 
-    def __init__(self, view: FabricView, store_trouble: str, events_dropped: int) -> None:
-        self._fabric = view
-        self._store_trouble = store_trouble
-        self._events_dropped = events_dropped
+
+class _Collected:
+    """Families that are collected already."""
+
+    def __init__(self, metrics: list[Metric]) -> None:
+        self._metrics = metrics
 
     def collect(self) -> Iterator[Metric]:
-        """Every family."""
-        fabric = self._fabric
-        info = InfoMetricFamily("ringlight_build", "Version of the controller")
-        info.add_metric([], {"version": __version__})
-        yield info
-        yield GaugeMetricFamily("ringlight_epoch", "The controller's term", fabric.epoch)
-        yield GaugeMetricFamily("ringlight_generation", "Version of the fabric's desired state", fabric.generation)
-        yield _by_label("ringlight_nodes", "Nodes by verdict", "verdict", fabric.verdicts)
-        yield _by_label("ringlight_rings", "Rings by state", "state", fabric.ring_states)
-        abnormal = GaugeMetricFamily(
-            "ringlight_node_abnormal", "1 for each node that is not HEALTHY", labels=["node", "verdict"]
-        )
-        for node, verdict in sorted(fabric.abnormal.items()):
-            abnormal.add_metric([node, verdict], 1)
-        yield abnormal
-        yield GaugeMetricFamily("ringlight_spares", "Available nodes that no ring uses", fabric.spares)
-        yield GaugeMetricFamily("ringlight_gpus", "GPUs of the fabric", fabric.nodes * fabric.gpus_per_node)
-        yield GaugeMetricFamily("ringlight_gpus_healthy", "GPUs of nodes that are not FAILED", fabric.gpus_healthy)
-        yield GaugeMetricFamily("ringlight_gpus_in_rings", "GPUs of ACTIVE rings", fabric.gpus_in_rings)
-        yield GaugeMetricFamily("ringlight_hops_dead", "Hops that carry no light", len(fabric.dead_hops))
-        yield GaugeMetricFamily(
-            "ringlight_longest_bypass_hops", "Largest hop distance an ACTIVE ring uses", fabric.longest_bypass
-        )
-        yield _by_label("ringlight_nodes_overlaid", "Nodes by what lies over them", "overlay", fabric.overlays)
-        yield GaugeMetricFamily(
-            "ringlight_nodes_quarantined",
-            "Nodes that wait for a release",
-            fabric.quarantined,
-        )
-        gates = {gate.name: int(gate.open) for gate in fabric.gates}
-        yield _by_label("ringlight_gate_open", "1 while a gate keeps nothing back", "gate", gates)
-        yield GaugeMetricFamily("ringlight_sessions", "Live sessions of agents", fabric.sessions)
-        yield GaugeMetricFamily("ringlight_settled", "1 while no transaction is in flight", int(fabric.settled))
-        yield GaugeMetricFamily("ringlight_store_ok", "1 while the store can be written", int(not self._store_trouble))
-        yield CounterMetricFamily("ringlight_events_dropped", "Events that the store never took", self._events_dropped)
-        yield CounterMetricFamily(
-            "ringlight_invariant_violations",
-            "Commands refused by an invariant; anything but 0 is a bug",
-            fabric.violations,
-        )
+        """All of them."""
+        return iter(self._metrics)
 
 
-def _by_label(name: str, documentation: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, documentation, labels=[label])
-    for value, number in sorted(values.items()):
-        family.add_metric([value], number)
-    return family
+def _metric(shown: Samples | Distributions) -> Metric:
+    family = shown.family
+    labels = [label.name for label in family.labels]
+    if isinstance(shown, Distributions):
+        histogram = HistogramMetricFamily(family.name, family.text, labels=labels)
+        for values, times in shown.values:
+            histogram.add_metric(values, times.cumulative(), times.sum)
+        return histogram
+    if family.kind is Kind.INFO:
+        info = InfoMetricFamily(family.name.removesuffix("_info"), family.text)
+        for values, _ in shown.values:
+            info.add_metric([], dict(zip(labels, values, strict=True)))
+        return info
+    kind = CounterMetricFamily if family.kind is Kind.COUNTER else GaugeMetricFamily
+    metric = kind(family.name.removesuffix("_total"), family.text, labels=labels)
+    for values, value in shown.values:
+        metric.add_metric(values, float(value))
+    return metric

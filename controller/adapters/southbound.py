@@ -18,6 +18,7 @@ import grpc.aio
 from ringlight.controller.adapters.wire import circuits_to, confirm_to, event_from, hello_from, question_to
 from ringlight.controller.engine.effects import SendCircuits, SendConfirm, SendQuestion
 from ringlight.controller.engine.events import SessionLost
+from ringlight.controller.metrics.session_end import SessionEnd
 from ringlight.controller.runtime import Runtime
 from ringlight.controller.turnstile import Turnstile
 from ringlight.fabric.errors import InvalidError, RinglightError, UnavailableError
@@ -42,7 +43,8 @@ class SessionLink:
         self.last_heard = now
         self.sending_since: float | None = None
         self.error: RinglightError | None = None
-        self.end = "its stream ended"  # how it ended, if it was not we who ended it
+        self.end = SessionEnd.BROKEN
+        self.goodbye = ""  # what its agent said last, if it stopped in order
         self.ended = asyncio.Event()
         self._outbox: dict[tuple[str, str], pb.ControllerMessage] = {}
         self._not_empty = asyncio.Event()
@@ -57,9 +59,17 @@ class SessionLink:
         self.error = error
         self.ended.set()
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str, end: SessionEnd = SessionEnd.REPLACED) -> None:
         """End the session; the agent should dial again."""
+        self.end = end
         self.refuse(UnavailableError(reason, hint="dial again"))
+
+    @property
+    def last_words(self) -> str:
+        """How it ended, for a person."""
+        if self.error is not None:
+            return str(self.error)
+        return f"goodbye: {self.goodbye}" if self.end is SessionEnd.GOODBYE else "its stream ended"
 
     def send(self, command: SendCircuits) -> None:
         """Put a command into the outbox, over a former one for the same node."""
@@ -114,7 +124,8 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
         finally:
             del self._links[session]
             runtime.detach(session)
-            runtime.feed(SessionLost(session, str(link.error or link.end)))
+            runtime.tally.session_ends[link.end] += 1
+            runtime.feed(SessionLost(session, link.last_words))
         await self._abort_if_ended(link, context)
 
     async def _wait_for_turn(self, context: Context) -> None:
@@ -158,7 +169,7 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
         async for message in request_iterator:
             link.last_heard = self._runtime.now
             if message.WhichOneof("body") == "goodbye":
-                link.end = f"goodbye: {message.goodbye.reason}"
+                link.end, link.goodbye = SessionEnd.GOODBYE, message.goodbye.reason
                 return
             event = event_from(session, message)
             if event is not None:
@@ -184,11 +195,12 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
             patience = SILENT_INTERVALS * interval + (now - before - interval)
             for link in list(self._links.values()):
                 if now - link.last_heard > patience:
-                    link.close("nothing was heard for three heartbeat intervals")
+                    link.close("nothing was heard for three heartbeat intervals", SessionEnd.SILENT)
                 elif link.sending_since is not None and now - link.sending_since > patience:
-                    link.close("the agent did not take what it was sent for three heartbeat intervals")
+                    text = "the agent did not take what it was sent for three heartbeat intervals"
+                    link.close(text, SessionEnd.SLOW)
 
     def close_all(self, reason: str) -> None:
         """End every session, as the controller stops. Agents keep their circuits."""
         for link in list(self._links.values()):
-            link.close(reason)
+            link.close(reason, SessionEnd.STOPPING)

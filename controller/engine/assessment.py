@@ -6,6 +6,7 @@ brings the next judgement.
 
 from collections.abc import Mapping
 
+from ringlight.controller.engine.causes import Cause, Reason
 from ringlight.controller.engine.conduct import note_conduct, trusted_again_at
 from ringlight.controller.engine.effects import Persist
 from ringlight.controller.engine.events import TrustHops
@@ -62,10 +63,27 @@ def assess_node(state: State, node: NodeRecord, now: float) -> None:
         verdict=node.verdict,
         former=former.verdict,
         grounds=_ground_names(node.judgement),
+        **_detection(state, node, now),
     )
     if node.verdict is Verdict.FAILED:
         open_incident(state, node.ring, node.name, now)
     note_conduct(state, node, former.verdict, now)
+
+
+def _detection(state: State, node: NodeRecord, now: float) -> dict[str, str]:
+    """By which evidence a failure was found, and how long after that began."""
+    if node.verdict is not Verdict.FAILED:
+        return {}
+    grounds = node.judgement.grounds
+    decisive = next((ground for ground in _DECISIVE if ground in grounds), Ground.SILENCE)
+    began = max(node.last_heard, state.trusted_since)
+    if decisive is Ground.REPORT:
+        fatal = (one for one in node.reported.values() if one.ruled.fault_class is FaultClass.FATAL)
+        began = min((one.opened_at for one in fatal), default=now)
+    return {"evidence": decisive.name.lower(), "detection_seconds": f"{now - began:.6f}"}
+
+
+_DECISIVE = (Ground.REPORT, Ground.DARKNESS, Ground.WITNESS, Ground.RULE)  # what makes a failure of a silence
 
 
 def _evidence(state: State, node: NodeRecord, spoken: Speech, now: float) -> Evidence:
@@ -178,7 +196,8 @@ def assess_hops(state: State, ring: RingRecord, now: float) -> None:
         )
         if verdict is HopState.DEAD:
             open_incident(state, ring.name, state.wiring.hop_name(hop.key), now)
-            kill_hop(state, hop, "both nodes stay up, but light was lost", now)
+            lost = min(end.dark_since for end in ends if end.dark_since is not None)
+            kill_hop(state, hop, "both nodes stay up, but light was lost", now, lost=lost)
         elif verdict is HopState.UNDECIDED:
             state.agenda.put(("ring", ring.name), _next_look(state, ends, now))
 
@@ -205,14 +224,15 @@ def _next_look(state: State, ends: tuple[EndEvidence, EndEvidence], now: float) 
     return settled if now < settled else now + state.settings.heartbeat.interval / 2
 
 
-def kill_hop(state: State, hop: Hop, why: str, now: float) -> None:
-    """Believe that a fibre carries no light, until it is time to try it again."""
+def kill_hop(state: State, hop: Hop, why: str, now: float, *, lost: float | None = None) -> None:
+    """Believe that a fibre carries no light, until it is time to try it again. It had some until `lost`, if ever."""
     state.untested.pop(hop.key, None)
     state.kill(hop.key, now)
     name = state.wiring.hop_name(hop.key)
     state.agenda.put(("hop", name), now + state.settings.health.dead_hop_retest)
     state.emit(Persist(hops=(stored_hop(state, hop.key),)))
-    state.tell("hop-dead", name, why)
+    detection = {} if lost is None else {"evidence": "light", "detection_seconds": f"{now - lost:.6f}"}
+    state.tell("hop-dead", name, why, **detection)
 
 
 def retest_hop(state: State, name: str) -> None:
@@ -250,27 +270,27 @@ def _take_back(state: State, hop: Hop) -> None:
         state.tell("hop-lit", state.wiring.hop_name(hop.key), "light is back at both ends")
 
 
-def damage(state: State, ring: RingRecord) -> str:
-    """Why a ring cannot stay as it is, in words; empty when nothing is wrong with it."""
+def damage(state: State, ring: RingRecord) -> Cause | None:
+    """Why a ring cannot stay as it is; None when nothing is wrong with it."""
     draining = [node.name for node in state.chain_nodes(ring) if node.overlay is Overlay.DRAINING]
-    return breakage(state, ring) or (f"{draining[0]} is being drained" if draining else "")
+    return breakage(state, ring) or (Cause(Reason.DRAIN, f"{draining[0]} is being drained") if draining else None)
 
 
-def breakage(state: State, ring: RingRecord) -> str:
-    """Why a ring does not work, in words; empty when it does, be it only for a while, or will by itself."""
+def breakage(state: State, ring: RingRecord) -> Cause | None:
+    """Why a ring does not work; None when it does, be it only for a while, or will by itself."""
     for node in state.chain_nodes(ring):
         if node.verdict is Verdict.FAILED:
-            return f"{node.name} failed: {node.judgement.reason}"
+            return Cause(Reason.NODE_FAILED, f"{node.name} failed: {node.judgement.reason}")
     for hop in ring.hops:
         if hop.key in state.dead_hops:
-            return f"hop {state.wiring.hop_name(hop.key)} is dark"
+            return Cause(Reason.HOP_DARK, f"hop {state.wiring.hop_name(hop.key)} is dark")
     for node in state.chain_nodes(ring):
         if node.unanswered:
-            return f"{node.name} did not carry out its command"
+            return Cause(Reason.NO_ANSWER, f"{node.name} did not carry out its command")
         astray = node.adopted and node.answered >= node.generation and node.observed != node.desired
         if astray and not node.is_being_undone:
-            return f"{node.name} does not select what its ring needs"
-    return ""
+            return Cause(Reason.ASTRAY, f"{node.name} does not select what its ring needs")
+    return None
 
 
 def is_usable(state: State, node: NodeRecord, now: float) -> bool:

@@ -350,8 +350,8 @@ class Engine:
             if broken and ring.chain and ring.state is not RingState.BROKEN:
                 state.enter(ring, RingState.BROKEN)
                 ring.deadline = None
-                ring.cause = broken
-                state.tell("ring-broken", name, f"{ring.cause}; left so: {why}")
+                ring.blame(broken)
+                state.tell("ring-broken", name, f"{ring.cause}; left so: {why}", reason=ring.reason)
 
     def _jobs_to_plan(self, damaged_jobs: set[str]) -> list[JobRecord]:
         """Jobs that lost something or may get something back, by priority; the others wait for more to dial in."""

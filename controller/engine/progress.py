@@ -40,7 +40,8 @@ def take_answer(state: State, node: NodeRecord, answer: Applied, now: float) -> 
         depose(state, f"the agent of {node.name} has obeyed epoch {answer.highest_epoch}")
     if answer.code in _REFUSALS:
         node.unanswered = True
-        state.tell("refused", node.name, f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}")
+        text = f"{node.name} {_REFUSALS[answer.code]}: {answer.reason}"
+        state.tell("refused", node.name, text, code=answer.code.name.lower().replace("_", "-"))
         return
     node.answered = answer.generation
     node.unanswered = answer.code is ApplyCode.FAILED and not WRONG & set(answer.bundles.values())
@@ -133,7 +134,8 @@ def _activate(state: State, ring: RingRecord, now: float) -> None:
     ring.broken_at = None
     commit(state, ring)
     data = {"generation": str(ring.generation)}
-    if ring.answered_at:
+    if ring.answered_at and ring.sent_at:
+        data["reason"] = ring.reason
         data |= {
             "switch_seconds": f"{ring.answered_at - ring.sent_at:.6f}",
             "verify_seconds": f"{now - ring.answered_at:.6f}",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ringlight.controller.engine.assessment import damage
+from ringlight.controller.engine.causes import MADE_ROOM
 from ringlight.controller.engine.commitment import join, leave, leaving, let_go
 from ringlight.controller.engine.effects import SendCircuits
 from ringlight.controller.engine.proposals import offer
@@ -71,8 +72,7 @@ def _note_causes(state: State, uprooted: Sequence[RingRecord], plan: RingPlan, c
     """Why each ring changes, and since when it is broken, before its chain is changed."""
     moved = {ring.name for ring in plan.moved}
     for ring in uprooted:
-        made_room = ring.name in moved
-        ring.cause = "moved to make room for another ring" if made_room else damage(state, ring) or ring.cause
+        ring.blame(MADE_ROOM if ring.name in moved else damage(state, ring))
         if not change.planned:
             _note_evidence(state, ring, now)
 
@@ -133,9 +133,10 @@ def _tell_plan(state: State, ring: RingRecord, reasons: Sequence[str]) -> None:
     why = "; ".join(reasons)
     if ring.chain:
         text = f"{ring.cause or 'placed'}; new chain: {names}; {why}"
-        state.tell("ring-switching", ring.name, text, chain=names, generation=str(ring.generation))
+        state.tell("ring-switching", ring.name, text, chain=names, generation=str(ring.generation), reason=ring.reason)
     else:
-        state.tell("ring-broken", ring.name, f"{ring.cause}; waiting: {why}" if ring.cause else why)
+        text = f"{ring.cause}; waiting: {why}" if ring.cause else why
+        state.tell("ring-broken", ring.name, text, reason=ring.reason, waiting="for room")
 
 
 def want_tables(state: State, positions: set[int], change: Change, now: float) -> None:

@@ -5,6 +5,7 @@ was ACTIVE is verified again; one that was caught in the middle of a change has 
 turn out complete, and is planned anew otherwise.
 """
 
+from ringlight.controller.engine.causes import Reason
 from ringlight.controller.engine.commitment import leave
 from ringlight.controller.engine.conduct import restore_conduct
 from ringlight.controller.engine.doubt import keep_pulse
@@ -47,7 +48,7 @@ def restore(state: State, event: Restored, now: float) -> None:
 
 
 def _restore_ring(state: State, stored: StoredRing, now: float) -> None:
-    ring = RingRecord(stored.name, stored.job, cause=stored.cause, generation=stored.generation)
+    ring = RingRecord(stored.name, stored.job, cause=stored.cause, generation=stored.generation, reason=Reason.RESTART)
     state.jobs[ring.job].rings.append(ring)
     state.rings[ring.name] = ring
     try:

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from ringlight.controller.audit.audit import Audit, Look
 from ringlight.controller.engine.agenda import Agenda
+from ringlight.controller.engine.causes import Cause, Reason
 from ringlight.controller.engine.effects import (
     Effect,
     FabricEvent,
@@ -208,6 +209,7 @@ class RingRecord:
 
     Attributes:
         chain: its nodes by position; empty while it has none.
+        cause, reason: why it changed last, or has to, in words and as one of a closed set.
         hops: of the chain.
         established: light was proven for the present chain, now or before a restart.
         planned: the change under way is commit-confirmed.
@@ -223,6 +225,7 @@ class RingRecord:
     hops: tuple[Hop, ...] = ()
     state: RingState = RingState.PLANNED
     cause: str = ""
+    reason: Reason = Reason.PLACED
     generation: int = 0
     established: bool = False
     planned: bool = False
@@ -231,6 +234,11 @@ class RingRecord:
     broken_at: float | None = None
     sent_at: float = 0.0
     answered_at: float = 0.0
+
+    def blame(self, cause: Cause | None) -> None:
+        """Remember why it changes; None leaves what is known."""
+        if cause is not None:
+            self.cause, self.reason = cause.text, cause.reason
 
 
 @dataclass(slots=True)

@@ -96,6 +96,7 @@ class FabricView:
     verdicts: Mapping[str, int]
     ring_states: Mapping[str, int]
     spares: int
+    spare_positions: tuple[int, ...]
     dead_hops: tuple[str, ...]
     untested_hops: tuple[str, ...]
     gpus_healthy: int
@@ -117,6 +118,7 @@ def view_fabric(state: State, now: float) -> FabricView:
     spec = state.wiring.spec
     verdicts = Counter(node.verdict.value for node in state.nodes)
     active = [ring for ring in state.rings.values() if ring.state is RingState.ACTIVE]
+    spares = tuple(node.position for node in state.nodes if _is_spare(state, node, now))
     return FabricView(
         name=spec.name,
         k=spec.k,
@@ -129,7 +131,8 @@ def view_fabric(state: State, now: float) -> FabricView:
         settled=state.settled,
         verdicts={verdict.value: verdicts[verdict.value] for verdict in Verdict},
         ring_states=_count_states(state),
-        spares=sum(_is_spare(state, node, now) for node in state.nodes),
+        spares=len(spares),
+        spare_positions=spares,
         dead_hops=tuple(state.wiring.hop_name(key) for key in sorted(state.dead_hops)),
         untested_hops=tuple(state.wiring.hop_name(key) for key in sorted(state.untested)),
         gpus_healthy=(state.wiring.size - verdicts[Verdict.FAILED.value]) * spec.gpus,

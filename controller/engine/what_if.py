@@ -210,7 +210,8 @@ def _state_with(job: JobRecord, rings: int) -> JobState:
 def _cause(state: State, ring: RingRecord, moved: set[str]) -> str:
     if ring.name in moved:
         return "makes room for another ring"
-    return damage(state, ring) or "waited for room"
+    cause = damage(state, ring)
+    return cause.text if cause is not None else "waited for room"
 
 
 def _switched_bundles(state: State, forecasts: Sequence[Forecast]) -> Counter[str]:

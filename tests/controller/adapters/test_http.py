@@ -6,7 +6,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ringlight.controller.adapters.prometheus import Metrics
 from ringlight.controller.engine.engine import Engine
-from ringlight.controller.engine.view import view_fabric
+from ringlight.controller.metrics.census import take_census
+from ringlight.controller.metrics.samples import Process
+from ringlight.controller.metrics.tally import Tally
 from ringlight.controller.settings import Settings
 from ringlight.fabric.errors import InvalidError
 from ringlight.protos.http_face import HttpFace, serve_http
@@ -31,7 +33,11 @@ def make_face(make_wiring):
     engine = Engine(make_wiring(8), Settings())
 
     def make(not_ready=lambda: ""):
-        metrics = Metrics(lambda: view_fabric(engine.state, 0.0), not_ready, lambda: 0)
+        metrics = Metrics(
+            lambda: take_census(engine.state, 0.0),
+            Tally(),
+            lambda: Process(store_ok=not not_ready(), events_dropped=0, loop_lag=0.0),
+        )
         return HttpFace(metrics.render, not_ready, hint="choose another --http address")
 
     return make

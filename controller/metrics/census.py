@@ -1,0 +1,85 @@
+"""One look at the fabric for its gauges: taken at once on the event loop, worked out elsewhere. It changes nothing."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ringlight.controller.engine.state import JobState, RingState, State
+from ringlight.controller.engine.view import FabricView, view_fabric, view_job
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """What the gauges are made from.
+
+    Attributes:
+        view: the fabric in numbers.
+        size: of the fabric, in nodes.
+        rings_waiting: that have no nodes, since no way to lay them was left.
+        jobs: by state.
+        job_generations: by name.
+        hops: that the fabric has.
+        in_flight: rings that are being changed.
+        in_rings, spares: positions, ascending.
+        gpus_wasted: of spares that no further ring of the largest size in use could have.
+    """
+
+    view: FabricView
+    size: int
+    rings_waiting: int
+    jobs: Mapping[str, int]
+    job_generations: Mapping[str, int]
+    hops: int
+    in_flight: int
+    in_rings: Sequence[int]
+    spares: Sequence[int]
+    gpus_wasted: int
+
+
+def take_census(state: State, now: float) -> Census:
+    """Look at everything once."""
+    view = view_fabric(state, now)
+    jobs = [view_job(job) for _, job in sorted(state.jobs.items())]
+    states = Counter(job.state for job in jobs)
+    return Census(
+        view=view,
+        size=state.wiring.size,
+        rings_waiting=sum(not ring.chain and ring.state is RingState.BROKEN for ring in state.rings.values()),
+        jobs={each.value: states[each.value] for each in JobState if each is not JobState.RELEASED},
+        job_generations={job.name: job.generation for job in jobs},
+        hops=sum(1 for _ in state.wiring.hops),
+        in_flight=len(state.in_flight),
+        in_rings=sorted(position for ring in state.rings.values() for position in ring.chain),
+        spares=view.spare_positions,
+        gpus_wasted=_wasted(state, len(view.spare_positions)),
+    )
+
+
+def _wasted(state: State, spares: int) -> int:
+    """GPUs of spares that fit in no further ring; the paper's waste, for the rings that there are.
+
+    What lies between two rings is counted by itself: a new ring would be laid there and move none.
+    """
+    nodes = max((job.tp for job in state.jobs.values()), default=0) // state.wiring.spec.gpus
+    if not nodes:
+        return 0
+    order = state.planner.order
+    most = spares // nodes
+    fit = sum(order.room(first, last, nodes, most) for first, last in order.gaps()) if most else 0
+    return (spares - min(fit, most) * nodes) * state.wiring.spec.gpus
+
+
+def spare_distances(census: Census, *, closed: bool) -> tuple[int, int] | None:
+    """Positions from each node of a ring to the nearest spare: of the median node, and of the farthest."""
+    spares = census.spares
+    if not spares or not census.in_rings:
+        return None
+    around = [spares[-1] - census.size, *spares, spares[0] + census.size] if closed else spares
+    distances = sorted(_nearest(around, position) for position in census.in_rings)
+    return distances[(len(distances) - 1) // 2], distances[-1]
+
+
+def _nearest(spares: Sequence[int], position: int) -> int:
+    index = bisect_left(spares, position)
+    return min(abs(position - spare) for spare in spares[max(0, index - 1) : index + 1])
