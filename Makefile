@@ -5,14 +5,15 @@ READY := $(VENV)/.ready
 PYTHON ?= python3
 PROTOS := $(wildcard protos/v1/*.proto)
 
-.PHONY: help setup demo test fuse check protos soak bench bench-planner lock clean
+.PHONY: help setup demo test fuse check protos docs soak bench bench-planner lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    64 emulated nodes: break things and watch the rings heal"
 	@echo "make test    every test, real processes included"
-	@echo "make check   ruff, mypy strict, import contracts, generated protos current"
+	@echo "make check   ruff, mypy strict, import contracts, generated protos and pages current"
 	@echo "make protos  generate the Python of protos/"
+	@echo "make docs    write the pages that come from the code: docs/metrics.md"
 	@echo "make soak    simulate further seeds until one fails, or Ctrl-C"
 	@echo "make bench   repeatable measurements, see bench/README.md"
 	@echo "make bench-planner   the planner on 1,000 to 1,000,000 nodes, as a table and in bench-planner.json"
@@ -45,13 +46,17 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	@$(MAKE) --no-print-directory protos
-	@git diff --exit-code -- protos || { echo "generated protos are not current: run 'make protos' and commit" >&2; exit 1; }
+	@$(MAKE) --no-print-directory docs
+	@git diff --exit-code -- protos docs || { echo "what is generated is not current: run 'make protos docs' and commit" >&2; exit 1; }
 
 protos: $(READY)
 	$(BIN)/python -m grpc_tools.protoc -I . \
 	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc \
 	  --python_out=. --mypy_out=quiet:. --grpc_python_out=. --mypy_grpc_out=quiet:. \
 	  $(addprefix ringlight/,$(PROTOS))
+
+docs: $(READY)
+	$(BIN)/ringlight metrics --markdown > docs/metrics.md
 
 soak: $(READY)
 	$(BIN)/ringlight simulate --endless --nodes 0 --first-seed $$(date +%s)

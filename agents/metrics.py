@@ -6,27 +6,17 @@ the label ``node`` in front.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric,
-)
-from prometheus_client.exposition import generate_latest
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from ringlight import __version__
+from ringlight.agents import families as f
 from ringlight.agents.agent import Agent
 from ringlight.agents.node import ServedNode
 from ringlight.agents.ports import Measurement, MetricFamily
 from ringlight.agents.session_end import SessionEnd
-from ringlight.fabric.circuits import FaultClass
-from ringlight.fabric.outcomes import ApplyCode
-
-_PREFIX = "ringlight_agent_"
+from ringlight.fabric.metric_family import Distributions, Family, Labels, Samples
+from ringlight.protos.exposition import exposition
 
 
 class AgentMetrics:
@@ -39,128 +29,66 @@ class AgentMetrics:
 
     def __init__(self, agent: Agent, families: Iterable[MetricFamily]) -> None:
         self._agent = agent
-        self._families = tuple(families)
+        self._families = {family.name: family for family in families}
 
     async def render(self) -> bytes:
         """The exposition text: taken at once, and written in a thread, which for many modules takes a while."""
-        counted = [*self._of_agent(), *self._of_nodes()]
-        measured = [(node.name, node.measurements()) for node in sorted(self._agent.nodes, key=lambda node: node.name)]
-        return await asyncio.to_thread(_text, counted, measured, self._families)
-
-    def _of_agent(self) -> Iterator[Metric]:
-        agent, tally = self._agent, self._agent.tally
-        info = InfoMetricFamily(f"{_PREFIX}build", "Version of the agent")
-        info.add_metric([], {"version": __version__})
-        yield info
-        yield GaugeMetricFamily(f"{_PREFIX}connected", "1 while there is a session", int(agent.connected))
-        yield GaugeMetricFamily(f"{_PREFIX}epoch", "Highest epoch of a controller that was seen", agent.epoch)
-        yield CounterMetricFamily(f"{_PREFIX}dials", "Attempts at a session with the controller", tally.dials)
-        yield CounterMetricFamily(f"{_PREFIX}sessions", "Sessions that the controller accepted", tally.welcomes)
-        ends = CounterMetricFamily(
-            f"{_PREFIX}session_ends", "Sessions, and attempts at one, by why they ended", labels=["reason"]
-        )
-        for reason in SessionEnd:
-            ends.add_metric([reason], tally.ends[reason])
-        yield ends
-        yield CounterMetricFamily(f"{_PREFIX}heartbeats", "Heartbeats that were sent", tally.heartbeats)
-        yield CounterMetricFamily(f"{_PREFIX}messages", "Reports and answers that were sent", tally.messages)
-        yield GaugeMetricFamily(f"{_PREFIX}outbox", "Reports and answers that wait to be sent", agent.waiting)
-
-    def _of_nodes(self) -> Iterator[Metric]:
         nodes = sorted(self._agent.nodes, key=lambda node: node.name)
-        yield _by_node(
-            GaugeMetricFamily, "hardware_open", "1 while the hardware of the node answers",
-            [(node.name, int(node.identity is not None)) for node in nodes],
-        )  # fmt: skip
-        yield _by_node(
-            CounterMetricFamily, "hardware_openings", "Times the hardware of the node was opened",
-            [(node.name, node.tally.openings) for node in nodes],
-        )  # fmt: skip
-        yield _by_node(
-            CounterMetricFamily, "hardware_losses", "Times the hardware of the node stopped to answer",
-            [(node.name, node.tally.losses) for node in nodes],
-        )  # fmt: skip
-        yield _by_node(
-            GaugeMetricFamily, "health_feed_open", "1 while the node's source of GPU health answers",
-            [(node.name, int(node.feed.is_open)) for node in nodes],
-        )  # fmt: skip
-        yield _by_node(
-            CounterMetricFamily, "health_feed_losses", "Times the node's source of GPU health was lost",
-            [(node.name, node.feed.losses) for node in nodes],
-        )  # fmt: skip
-        yield _faults(nodes)
-        yield _commands(nodes)
-        switches = HistogramMetricFamily(
-            f"{_PREFIX}switch_seconds",
-            "Time of a change of a node's circuits, from the first write to the last answer",
-            labels=["node"],
-        )
-        for node in nodes:
-            switches.add_metric([node.name], node.tally.switches.cumulative(), node.tally.switches.sum)
-        yield switches
+        counted = [*self._of_agent(), *_of_nodes(nodes)]
+        measured = [(node.name, node.measurements()) for node in nodes]
+        return await asyncio.to_thread(lambda: exposition(chain(counted, _measured(measured, self._families))))
+
+    def _of_agent(self) -> Iterator[Samples]:
+        agent, tally = self._agent, self._agent.tally
+        yield Samples(f.BUILD, [((__version__,), 1)])
+        yield _one(f.CONNECTED, int(agent.connected))
+        yield _one(f.EPOCH, agent.epoch)
+        yield _one(f.DIALS, tally.dials)
+        yield _one(f.SESSIONS, tally.welcomes)
+        yield Samples(f.SESSION_ENDS, [((reason,), tally.ends[reason]) for reason in SessionEnd])
+        yield _one(f.HEARTBEATS, tally.heartbeats)
+        yield _one(f.MESSAGES, tally.messages)
+        yield _one(f.OUTBOX, agent.waiting)
 
 
-_Measured = Sequence[tuple[str, Sequence[Measurement]]]
+def _of_nodes(nodes: Sequence[ServedNode]) -> Iterator[Samples | Distributions]:
+    yield _by_node(f.HARDWARE_OPEN, nodes, lambda node: int(node.identity is not None))
+    yield _by_node(f.HARDWARE_OPENINGS, nodes, lambda node: node.tally.openings)
+    yield _by_node(f.HARDWARE_LOSSES, nodes, lambda node: node.tally.losses)
+    yield _by_node(f.FEED_OPEN, nodes, lambda node: int(node.feed.is_open))
+    yield _by_node(f.FEED_LOSSES, nodes, lambda node: node.feed.losses)
+    yield Samples(
+        f.FAULTS,
+        [
+            ((node.name, word), sum(fault.fault_class is each for fault in node.seen.faults.values()))
+            for node in nodes
+            for each, word in f.FAULT_CLASSES.items()
+        ],
+    )
+    yield Samples(
+        f.COMMANDS,
+        [((node.name, word), node.tally.commands[code]) for node in nodes for code, word in f.RESULTS.items()],
+    )
+    # What is counted goes on being counted while the thread writes.
+    yield Distributions(f.SWITCH_SECONDS, [((node.name,), node.tally.switches.copy()) for node in nodes])
 
 
-def _measured(taken: _Measured, families: Sequence[MetricFamily]) -> Iterator[Metric]:
+def _one(family: Family, value: float) -> Samples:
+    return Samples(family, [((), value)])
+
+
+def _by_node(family: Family, nodes: Sequence[ServedNode], value: Callable[[ServedNode], int]) -> Samples:
+    return Samples(family, [((node.name,), value(node)) for node in nodes])
+
+
+def _measured(
+    taken: Sequence[tuple[str, Sequence[Measurement]]], families: dict[str, MetricFamily]
+) -> Iterator[Samples]:
     """What nodes measured, under the families that backends declare."""
-    shown: dict[str, GaugeMetricFamily | CounterMetricFamily] = {}
-    for family in families:
-        kind = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
-        shown[family.name] = kind(family.name, family.text, labels=["node", *family.labels])
-    labels = {family.name: family.labels for family in families}
+    shown: dict[str, list[tuple[Labels, float]]] = {name: [] for name in families}
     for node, measurements in taken:
         for one in measurements:
-            values = [one.labels[label] for label in labels[one.family]]
-            shown[one.family].add_metric([node, *values], one.value)
-    yield from shown.values()
-
-
-def _by_node(
-    kind: type[GaugeMetricFamily | CounterMetricFamily], name: str, text: str, values: Sequence[tuple[str, int]]
-) -> Metric:
-    family = kind(_PREFIX + name, text, labels=["node"])
-    for node, value in values:
-        family.add_metric([node], value)
-    return family
-
-
-def _faults(nodes: Sequence[ServedNode]) -> Metric:
-    family = GaugeMetricFamily(
-        f"{_PREFIX}faults", "Open faults of the node's modules and GPUs, by class", labels=["node", "class"]
-    )
-    for node in nodes:
-        for fault_class in FaultClass:
-            open_now = sum(fault.fault_class is fault_class for fault in node.seen.faults.values())
-            family.add_metric([node.name, fault_class.name.lower()], open_now)
-    return family
-
-
-def _commands(nodes: Sequence[ServedNode]) -> Metric:
-    family = CounterMetricFamily(
-        f"{_PREFIX}commands", "Commands to the node, and changes it undid, by result", labels=["node", "result"]
-    )
-    for node in nodes:
-        for code in ApplyCode:
-            if code not in (ApplyCode.UNSPECIFIED, ApplyCode.UNKNOWN_NODE):
-                result = code.name.lower().replace("_", "-")
-                family.add_metric([node.name, result], node.tally.commands[code])
-    return family
-
-
-class _Shown:
-    """Families that are collected already."""
-
-    def __init__(self, families: Sequence[Metric]) -> None:
-        self._families = families
-
-    def collect(self) -> Iterable[Metric]:
-        """All of them."""
-        return self._families
-
-
-def _text(counted: Sequence[Metric], taken: _Measured, families: Sequence[MetricFamily]) -> bytes:
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Shown([*counted, *_measured(taken, families)]))
-    return generate_latest(registry)
+            labels = (node, *(one.labels[label] for label in families[one.family].labels))
+            shown[one.family].append((labels, one.value))
+    for name, values in shown.items():
+        yield Samples(families[name].shown, values)

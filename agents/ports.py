@@ -16,6 +16,7 @@ from typing import Protocol
 from ringlight.fabric.circuits import CircuitTable, Fault, Path, PortKey
 from ringlight.fabric.circuits import OpticalPower as OpticalPower  # noqa: PLC0414 - part of what a driver answers
 from ringlight.fabric.inventory import Inventory
+from ringlight.fabric.metric_family import Family, Kind, Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,17 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class MetricFamily:
-    """What is said of a family on the metrics page: `kind` is ``gauge`` or ``counter``, `labels` in fixed order."""
+    """What a backend says of a family that it measures: `kind` is ``gauge`` or ``counter``, `labels` in fixed order."""
 
     name: str
     kind: str
     text: str
     labels: tuple[str, ...]
+
+    @property
+    def shown(self) -> Family:
+        """The family as the metrics page shows it."""
+        return Family(self.name, Kind(self.kind), self.text, tuple(map(Label, ("node", *self.labels))))
 
 
 @dataclass(frozen=True, slots=True)

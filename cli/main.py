@@ -41,6 +41,7 @@ COMMANDS = {
     "events": LazyCommand("ringlight.cli.events:events", "What happened, oldest first."),
     "explain": LazyCommand("ringlight.cli.explain:explain", "Why a node, ring or job is as it is."),
     "plan": LazyCommand("ringlight.cli.plan:plan", "What the controller would do, now or if something failed."),
+    "metrics": LazyCommand("ringlight.cli.metrics:metrics", "List every metric family, with its labels and meaning."),
     "config": LazyCommand("ringlight.cli.config:config", "Check and show configuration files and settings."),
     "fabric": LazyCommand("ringlight.cli.fabric:fabric", "Check, show and generate fabric files; audit the cabling."),
     "controller": LazyCommand("ringlight.cli.controller:controller", "Run the controller in the foreground."),

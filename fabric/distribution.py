@@ -16,6 +16,13 @@ class Distribution:
         self.sum = 0.0
         self._counts = [0] * (len(bounds) + 1)
 
+    def copy(self) -> "Distribution":
+        """As it is now."""
+        other = Distribution(self.bounds)
+        other.sum = self.sum
+        other._counts = list(self._counts)
+        return other
+
     def note(self, value: float) -> None:
         """Count a value."""
         self._counts[bisect_left(self.bounds, value)] += 1

@@ -4,53 +4,11 @@ Label values are closed sets of words of ours, but for three: `node` (only nodes
 `version`. So the number of series is bounded by the fabric, and a node that is well costs none.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
-
 from ringlight.controller.engine.causes import Reason
 from ringlight.controller.engine.state import JobState, Overlay, RingState
 from ringlight.controller.health.verdicts import Verdict
 from ringlight.controller.metrics.session_end import SessionEnd
-
-
-class Kind(StrEnum):
-    """What a family is to Prometheus."""
-
-    GAUGE = "gauge"
-    COUNTER = "counter"
-    HISTOGRAM = "histogram"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A label.
-
-    Attributes:
-        values: the closed set of them; empty when the fabric names them.
-    """
-
-    name: str
-    values: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A metric family.
-
-    Attributes:
-        name: as it is queried, the ending of its kind included.
-        text: what a person needs to know, in one line.
-        labels: of each series.
-        buckets: upper bounds of a histogram, in seconds.
-    """
-
-    name: str
-    kind: Kind
-    text: str
-    labels: tuple[Label, ...] = ()
-    buckets: tuple[float, ...] = ()
-
+from ringlight.fabric.metric_family import Family, Kind, Label
 
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _GAP_BUCKETS = (0.5, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0)
@@ -163,7 +121,7 @@ DROPS = _counter(
 LOOP_LAG = _gauge("loop_lag_seconds", "Longest that the controller's event loop was late within the last minute")
 
 SECTIONS: tuple[tuple[str, tuple[Family, ...]], ...] = (
-    ("Controller", (BUILD, LEADER, EPOCH, GENERATION, SETTLED)),
+    ("Term", (BUILD, LEADER, EPOCH, GENERATION, SETTLED)),
     ("Nodes", (NODES, ABNORMAL, OVERLAID, QUARANTINED, SPARES, SPARE_DISTANCE)),
     ("Rings and jobs", (RINGS, WAITING, JOBS, LONGEST_BYPASS, HOPS, JOB_GENERATION, EXPORT_GENERATION)),
     ("GPUs", (GPUS, GPUS_HEALTHY, GPUS_IN_RINGS, GPUS_WASTED, WASTE)),

@@ -1,33 +1,14 @@
 """From what is known and what was counted to the value of each series. Pure; `adapters.prometheus` writes them down."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ringlight import __version__
 from ringlight.controller.metrics import families as f
 from ringlight.controller.metrics.census import Census, spare_distances
-from ringlight.controller.metrics.families import Family
 from ringlight.controller.metrics.session_end import SessionEnd
 from ringlight.controller.metrics.tally import Tally
-from ringlight.fabric.distribution import Distribution
-
-Labels = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """The series of a family of numbers, by the values of its labels."""
-
-    family: Family
-    values: Iterable[tuple[Labels, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Distributions:
-    """The series of a histogram, by the values of its labels."""
-
-    family: Family
-    values: Iterable[tuple[Labels, Distribution]]
+from ringlight.fabric.metric_family import Distributions, Family, Labels, Samples
 
 
 @dataclass(frozen=True, slots=True)

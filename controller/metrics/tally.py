@@ -11,10 +11,10 @@ from ringlight.controller.metrics.families import (
     HEARTBEAT_GAP,
     PHASES,
     RECONFIGURATION,
-    Family,
 )
 from ringlight.controller.metrics.session_end import SessionEnd
 from ringlight.fabric.distribution import Distribution
+from ringlight.fabric.metric_family import Family
 
 
 def _by_word(family: Family, words: tuple[str, ...]) -> dict[str, Distribution]:

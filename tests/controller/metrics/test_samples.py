@@ -9,10 +9,11 @@ from ringlight.controller.engine.engine import Engine
 from ringlight.controller.engine.events import Restored
 from ringlight.controller.engine.view import GateView
 from ringlight.controller.metrics.census import take_census
-from ringlight.controller.metrics.families import FAMILIES, Kind
+from ringlight.controller.metrics.families import FAMILIES
 from ringlight.controller.metrics.samples import Process, samples
 from ringlight.controller.metrics.tally import Tally
 from ringlight.controller.settings import Settings
+from ringlight.fabric.metric_family import Kind
 
 GAUGES = {
     "ringlight_epoch": "epoch",
