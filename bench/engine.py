@@ -24,8 +24,9 @@ from ringlight.controller.engine.events import (
     NodeHello,
     Restored,
     SubmitJob,
+    Tick,
 )
-from ringlight.controller.engine.state import RingState
+from ringlight.controller.engine.state import RingState, State
 from ringlight.controller.settings import ChangeSettings, Settings
 from ringlight.fabric.circuits import CircuitTable, Fault, FaultClass, PortKey, digest
 from ringlight.fabric.errors import RinglightError
@@ -43,7 +44,7 @@ def measure(*, quick: bool) -> list[Figure]:
     """Measure on fabrics of three sizes; of two when quick."""
     figures = []
     for nodes in _SIZES[: 2 if quick else None]:
-        world = _World(nodes)
+        world = IdealFabric(nodes)
         floor = world.floor(rounds=20)
         beats = world.heartbeats(rounds=3 if quick else 10)
         faults = world.faults(min(50, max(2, int(nodes * _FAULTS_SHARE))))
@@ -74,8 +75,8 @@ class _Heard:
     at: float = 0.0
 
 
-class _World:
-    """An engine with a running job."""
+class IdealFabric:
+    """An engine with a running job, and agents that do everything at once."""
 
     def __init__(self, nodes: int) -> None:
         self._wiring = Wiring(make_spec(nodes))
@@ -91,6 +92,17 @@ class _World:
         self._feed(SubmitJob("submit", "train", int(nodes * _BUSY) // RING_NODES, RING_NODES * GPUS))
         if any(ring.state is not RingState.ACTIVE for ring in self._engine.state.rings.values()):
             raise RinglightError("the job of the measurement does not run", hint="a test of the engine will say why")
+
+    @property
+    def state(self) -> State:
+        """What the engine knows."""
+        return self._engine.state
+
+    def fall_silent(self, seconds: float) -> float:
+        """Nobody is heard for so long; the time that it is then."""
+        self._now += seconds
+        self._feed(Tick())
+        return self._now
 
     def heartbeats(self, rounds: int) -> float:
         """Seconds for one heartbeat, in the middle of rounds in which every node sends one."""

@@ -5,7 +5,7 @@ order positions wrap. Names for people are made and read here and nowhere else: 
 hop ``n3+2``, GPU ``n17/g2``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ringlight.fabric.circuits import EXTERNAL_PATHS, CircuitTable, Path, all_loopback
@@ -62,7 +62,7 @@ class Wiring:
         return tuple(tuple(sorted(of_node)) for of_node in ports)
 
     @property
-    def hops(self) -> Iterable[Hop]:
+    def hops(self) -> Collection[Hop]:
         """Every hop, in the order of the fabric's fibre list."""
         return self._hops.values()
 

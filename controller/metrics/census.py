@@ -48,7 +48,7 @@ def take_census(state: State, now: float) -> Census:
         rings_waiting=sum(not ring.chain and ring.state is RingState.BROKEN for ring in state.rings.values()),
         jobs={each.value: states[each.value] for each in JobState if each is not JobState.RELEASED},
         job_generations={job.name: job.generation for job in jobs},
-        hops=sum(1 for _ in state.wiring.hops),
+        hops=len(state.wiring.hops),
         in_flight=len(state.in_flight),
         in_rings=sorted(position for ring in state.rings.values() for position in ring.chain),
         spares=view.spare_positions,

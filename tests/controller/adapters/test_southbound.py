@@ -10,6 +10,7 @@ import pytest
 from ringlight.controller.adapters import southbound as module
 from ringlight.controller.adapters.southbound import SessionLink
 from ringlight.controller.engine.effects import SendCircuits, SendConfirm
+from ringlight.controller.metrics.session_end import SessionEnd
 from ringlight.controller.settings import SessionSettings
 from ringlight.fabric.circuits import Path
 from ringlight.protos.status import HINT_KEY
@@ -268,7 +269,8 @@ async def test_a_goodbye_ends_the_session_in_order(serve):
         await agent.say(goodbye=pb.Goodbye(reason="stopped"))
         assert await agent.read() is grpc.aio.EOF
         assert await agent.call.code() is grpc.StatusCode.OK
-        assert (await controller.told("agent-lost")).subject == "agent-0"
+        assert (await controller.told("agent-lost")).text == "goodbye: stopped"
+        assert controller.runtime.tally.session_ends == {SessionEnd.GOODBYE: 1}
         assert not controller.state.sessions
         assert not controller.service._links
 
@@ -286,6 +288,7 @@ async def test_an_agent_that_vanishes_loses_its_session(serve, how):
             case "half-close":
                 await agent.call.done_writing()
         assert (await controller.told("agent-lost")).subject == "agent-0"
+        assert controller.runtime.tally.session_ends == {SessionEnd.BROKEN: 1}
         assert not controller.state.sessions
         assert not controller.service._links
         assert not controller.runtime._links
@@ -313,6 +316,10 @@ async def test_a_silent_session_is_ended_after_three_intervals_and_one_that_spea
         living.cancel()
         await asyncio.gather(living, return_exceptions=True)
         assert "three heartbeat intervals" in (await controller.told("agent-lost", "agent-0")).text
+        tally = controller.runtime.tally
+        assert tally.session_ends == {SessionEnd.SILENT: 1}
+        assert tally.sessions_opened == 2
+        assert tally.heartbeats - 1 == tally.gaps.cumulative()[-1][1] >= 1, "the silent one never beat"
 
 
 async def test_a_controller_that_stood_still_blames_nobody_for_it(serve, clock):
@@ -343,6 +350,7 @@ async def test_an_agent_that_does_not_take_what_it_is_sent_is_ended(serve):
                 await asyncio.sleep(0.01)
         assert "did not take" in str(link.error)
         assert "did not take" in (await controller.told("agent-lost")).text
+        assert controller.runtime.tally.session_ends == {SessionEnd.SLOW: 1}
         assert not controller.service._links
 
 
