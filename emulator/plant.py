@@ -218,7 +218,7 @@ class Plant:
             dead_bundles={
                 (fault.position, fault.number) for fault in open_faults if fault.kind is FaultKind.MODULE_DEAD
             },
-            fibres=self.cabling.whole(),
+            fibres=[fibre for fibre in self.cabling.whole() if self._is_clear(fibre.a)],
         )
 
     def _need_power(self, position: int) -> None:
@@ -277,6 +277,11 @@ class Plant:
 
     def _carries(self, fibre: LaidFibre) -> bool:
         return all(self._sends(end) and self._received(end) >= LOWEST_RECEIVED for end in (fibre.low, fibre.high))
+
+    def _is_clear(self, port: Port) -> bool:
+        """Whether the fibre at a port leaves enough of what a bundle sends."""
+        fibre = self.cabling.at(port)
+        return fibre is not None and SENT_POWER - self.cabling.loss(fibre) >= LOWEST_RECEIVED
 
     def _sends(self, port: Port) -> bool:
         return self._tables[port.position][port.bundle] is port.path and self.works(port.position, port.bundle)

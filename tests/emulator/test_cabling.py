@@ -98,6 +98,17 @@ def test_dirt_takes_power_and_too_much_of_it_all_light(plant: Plant) -> None:
     assert plant.powers(4) == {(1, P1): (1.0, 1.0 - CLEAN_LOSS)}
 
 
+def test_a_ring_through_too_much_dirt_is_none(plant: Plant) -> None:
+    plant.select(3, 0, P1)
+    plant.select(4, 1, P1)
+    assert max(map(len, plant.trace().cycles)) == 8
+    fault, _ = plant.inject(FaultRequest(FaultKind.FIBRE_DIRTY, "n3", distance=1, loss=13.0))
+    traced = plant.trace()
+    assert (max(map(len, traced.cycles)), len(traced.dangling)) == (4, 2), "light does not get through"
+    plant.repair(fault.id)
+    assert max(map(len, plant.trace().cycles)) == 8
+
+
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
