@@ -43,6 +43,10 @@ class Bench:
         await self._stop.wait()
         await server.stop()
 
+    def now(self) -> float:
+        """The time of the modules."""
+        return self._loop.time()
+
     def tell(self) -> None:
         """Let the lines of module 0 of node n0 be seen; from within an action."""
         self.plant.moved([(0, 0)])
@@ -265,7 +269,7 @@ def test_a_module_that_falls_silent_is_told(ringlight: Run, bench: Bench, at: li
     outcome = ringlight("module", "watch", "--every", "0.1", "--for", "2", *at)
     timer.join()
 
-    assert "lower memory not readable: it does not acknowledge this" in outcome.out.splitlines()[-1]
+    assert outcome.out.splitlines()[-1].endswith("module not readable: it does not answer")
 
 
 @pytest.mark.parametrize(
@@ -293,6 +297,34 @@ def test_a_dead_module_does_not_answer(
     assert outcome.code == ExitCode.ERROR
     assert "nothing is plugged in" in outcome.err
     assert outcome.out == ""
+
+
+def test_a_file_of_the_kernel_is_looked_at_as_well(ringlight: Run, bench: Bench, tmp_path: Path) -> None:
+    """A file as optoe lays it out; where there is no page it shows page 00h."""
+    eeprom = tmp_path / "eeprom"
+
+    def copy(module: Module) -> None:
+        lower = module.read(128, bench.now(), 0)
+        upper = []
+        for page in range(256):
+            module.write(bytes((126, 0, page)), bench.now())
+            upper.append(module.read(128, bench.now(), 128))
+        eeprom.write_bytes(lower[:126] + b"\0\0" + b"".join(upper))
+
+    bench.do(copy)
+    shown = json.loads(ringlight("module", "show", "--eeprom", str(eeprom), "-o", "json").out)
+    absent = ringlight("module", "read", "55h", "--eeprom", str(eeprom))
+
+    assert (shown["driven"], shown["unread"]) == (True, {})
+    assert shown["lanes"][7]["path"] == "loopback"
+    assert "page 00h shows the same" in absent.err
+
+
+def test_a_file_that_is_not_there_is_said(ringlight: Run, tmp_path: Path) -> None:
+    outcome = ringlight("module", "show", "--eeprom", str(tmp_path / "none"))
+
+    assert outcome.code == ExitCode.ERROR
+    assert "cannot be opened" in outcome.err
 
 
 def test_one_way_to_the_module_is_wanted(ringlight: Run) -> None:

@@ -16,14 +16,17 @@ BOOT_PATIENCE = 3.0  # seconds: a module that was just plugged in needs so long
 _PATIENCE = 0.5  # seconds, for everything after its first answer
 _NO_ANSWER = "it does not acknowledge this"
 _AS_PAGE_00H = "it shows page 00h instead"
+_TO_COMPARE = (range(128, 134), range(168, 176))  # with what the other pages of a glimpse show there
 # What `glimpse` needs: without any flag, and with all of them.
 _GLIMPSED: Mapping[int, tuple[range, ...]] = {
     LOWER: (range(4), range(14, 16)),
+    reg.ADMINISTRATIVE: _TO_COMPARE,
     reg.LANE_STATUS: (range(128, 134),),
     reg.OCSTRX: (range(168, 192), range(200, 204)),
 }
 _GLIMPSED_WITH_FLAGS: Mapping[int, tuple[range, ...]] = {
     LOWER: (range(16),),
+    reg.ADMINISTRATIVE: _TO_COMPARE,
     reg.LANE_STATUS: (range(128, 154),),
     reg.OCSTRX: (range(168, 192), range(200, 205)),
 }
@@ -47,13 +50,7 @@ async def await_answer(memory: ModuleMemory) -> None:
 
 async def read_everything(memory: ModuleMemory, *, flags: bool) -> Reading:
     """Every page that has a meaning here."""
-    pages, unread = await _read({page: tuple(pieces(page, flags=flags)) for page in SHOWN}, memory)
-    identity = pages.get(reg.ADMINISTRATIVE, {})
-    for page in [page for page in pages if page not in (LOWER, reg.ADMINISTRATIVE)]:
-        if same_bytes(pages[page], identity):
-            unread[page] = _AS_PAGE_00H
-            del pages[page]
-    return pages, unread
+    return await _read({page: tuple(pieces(page, flags=flags)) for page in SHOWN}, memory)
 
 
 async def read_glimpse(memory: ModuleMemory, *, flags: bool) -> Reading:
@@ -97,7 +94,11 @@ async def _read(wanted: Mapping[int, tuple[range, ...]], memory: ModuleMemory) -
         except NotAcknowledgedError:
             unread[page] = _NO_ANSWER
             if page == LOWER:  # which is always there: so the module does not answer at all
-                return {}, dict.fromkeys(wanted, _NO_ANSWER)
+                return {}, {LOWER: "it does not answer"}
+    for page in [page for page in pages if page not in (LOWER, reg.ADMINISTRATIVE)]:
+        if same_bytes(pages[page], pages.get(reg.ADMINISTRATIVE, {})):
+            unread[page] = _AS_PAGE_00H
+            del pages[page]
     return pages, unread
 
 

@@ -158,7 +158,7 @@ class Glimpse:
 
 def glimpse(pages: Pages, unread: Mapping[int, str]) -> Glimpse:
     """What the pages say that people wait for; a page that could not be read is a change, too."""
-    words = {title(page): f"not readable: {why}" for page, why in unread.items()}
+    words = {"module" if page == LOWER else title(page): f"not readable: {why}" for page, why in unread.items()}
     state = _numbers(reg.MODULE_STATE, pages)
     if state is not None:
         words["state"] = told(state[0], {each.value: each.name for each in ModuleState})

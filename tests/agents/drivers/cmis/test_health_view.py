@@ -191,8 +191,8 @@ def test_a_page_that_can_no_longer_be_read_is_news() -> None:
     _, before = news(None, glimpse(pages, {}))
     del pages[LOWER]
 
-    changed, before = news(before, glimpse(pages, {LOWER: "it does not acknowledge this"}))
-    assert changed == {"lower memory": "not readable: it does not acknowledge this"}
+    changed, before = news(before, glimpse(pages, {LOWER: "it does not answer"}))
+    assert changed == {"module": "not readable: it does not answer"}
     changed, _ = news(before, glimpse(_healthy(), {}))
     assert changed == {"state": "READY", "temperature": "45.0 °C"}
 
