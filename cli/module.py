@@ -6,33 +6,45 @@ read belongs to the agent that drives the module, so it is left out unless it is
 
 import asyncio
 import functools
+import math
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 
+from ringlight.agents.drivers.cmis import bench
 from ringlight.agents.drivers.cmis import registers as reg
-from ringlight.agents.drivers.cmis.access import ModuleMemory, answered
+from ringlight.agents.drivers.cmis.access import ModuleMemory
 from ringlight.agents.drivers.cmis.backend import memory_of
 from ringlight.agents.drivers.cmis.file import ModuleAddress
-from ringlight.agents.drivers.cmis.identity import KNOWN_PARTS, identify
-from ringlight.agents.drivers.cmis.page_view import LOWER, SHOWN, decoded, hex_lines, lanes, pieces, title
+from ringlight.agents.drivers.cmis.health_view import (
+    Glimpse,
+    Lane,
+    Monitor,
+    finite,
+    glimpse,
+    lanes,
+    monitors,
+    news,
+    why_not_driven,
+)
+from ringlight.agents.drivers.cmis.identity import KNOWN_PARTS
+from ringlight.agents.drivers.cmis.page_view import LOWER, NOT_READ, decoded, hex_lines, title, told
 from ringlight.agents.drivers.cmis.trouble import ModuleTroubleError, NotAcknowledgedError
 from ringlight.cli.exit_codes import ExitCode
-from ringlight.cli.output import OutputForm, emit_data, facts, listing, output_option
+from ringlight.cli.output import OutputForm, emit_data, facts, listing, output_option, text_of_data
 from ringlight.fabric.errors import UnavailableError
 
-_PATIENCE = 3.0  # seconds: a module that was just plugged in needs so long
 _PAGE = re.compile(r"(?:0x)?([0-9a-f]{1,2})h?", re.IGNORECASE)
 _HIGHEST_BYTE = 255
+_SHOW = "`ringlight module show` says what there is"
 
 Result = TypeVar("Result")
-Pages = dict[int, dict[int, int]]
 
 
 class _Page(click.ParamType[int]):
@@ -80,7 +92,11 @@ _flags_option = click.option(
 
 @click.group()
 def module() -> None:
-    """Look at a transceiver's registers, at the bench. Nothing is written but the page select."""
+    """Look at a transceiver's registers, at the bench. Nothing is written but the page select.
+
+    The page select is shared by all who use a module. Beside a running agent use --eeprom only, where the kernel keeps
+    them apart; stop the agent before you use --i2c or --socket on a module of its.
+    """
 
 
 @module.command()
@@ -93,51 +109,94 @@ def show(address: ModuleAddress, output: OutputForm, *, flags: bool, everything:
 
     A module that the driver would refuse is shown as far as it can be read, with the reason; the exit code is 2 then.
     """
-    pages, missing = asyncio.run(_read_all(address, flags=flags))
-    trouble = _trouble(pages)
+    pages, unread = asyncio.run(_read_everything(address, flags=flags))
+    if LOWER not in pages:
+        raise UnavailableError("the module answers, but not for long enough to be read", hint="try again")
+    trouble = why_not_driven(pages, unread, KNOWN_PARTS)
+    fields = {title(page): {one.name: one.text for one in decoded(page, known)} for page, known in pages.items()}
+    measured, rows = list(monitors(pages)), lanes(pages)
     plain = {
         "driven": not trouble,
         "trouble": trouble,
-        "pages": {title(page): {one.name: one.text for one in decoded(page, known)} for page, known in pages.items()},
-        "lanes": lanes(pages.get(reg.LANE_STATUS, {}), pages.get(reg.OCSTRX, {})),
-        "missing": [title(page) for page in missing],
+        "monitors": [_plain_monitor(each) for each in measured],
+        "lanes": [_plain_lane(row) for row in rows],
+        "pages": fields,
+        "unread": {title(page): why for page, why in unread.items()},
     }
-    emit_data(plain, output, lambda: _overview(plain, pages, everything=everything))
+
+    def table() -> RenderableType:
+        parts: list[RenderableType] = [facts(_who(plain)), _monitor_table(measured), _lane_table(rows)]
+        if everything:
+            parts += [Group(name, facts(of_page.items())) for name, of_page in fields.items() if of_page]
+        if unread:
+            reasons = [(title(page), why) for page, why in unread.items()]
+            parts.append(listing(("NOT READABLE", "WHY"), reasons, free=("WHY",)))
+        if not flags:
+            parts.append(f"flags: {NOT_READ}, since reading clears them (--flags)")
+        return Group(*[line for part in parts for line in ("", part)][1:])
+
+    emit_data(plain, output, table)
     return ExitCode.DEGRADED if trouble else ExitCode.FINE
 
 
 @module.command()
 @_address_options
+@output_option
 @click.argument("page", type=_Page())
 @click.argument("first", metavar="[BYTE]", type=click.IntRange(0, _HIGHEST_BYTE), required=False)
 @click.argument("length", metavar="[LENGTH]", type=click.IntRange(1, 128), required=False)
 @_flags_option
 @click.option("--decode", "decode", is_flag=True, help="Name the fields below the bytes.")
 def read(
-    address: ModuleAddress, *, page: int, first: int | None, length: int | None, flags: bool, decode: bool
+    address: ModuleAddress,
+    output: OutputForm,
+    *,
+    page: int,
+    first: int | None,
+    length: int | None,
+    flags: bool,
+    decode: bool,
 ) -> ExitCode:
-    """Show PAGE in hexadecimal, such as 11h, b0h or lower; from BYTE on, LENGTH bytes."""
+    """Show PAGE in hexadecimal, such as 11h, b0h or lower; from BYTE on, LENGTH bytes.
+
+    JSON and YAML have a number for each byte, null for what was not read, and always the fields.
+    """
     begin, end = (0, 128) if page == LOWER else (128, 256)
     first = begin if first is None else first
-    wanted = range(first, min(end, first + length) if length is not None else end)
     if first not in range(begin, end):
         raise click.UsageError(f"{title(page)} has bytes {begin} to {end - 1}")
-    known = asyncio.run(_read_one(address, page, flags=flags))
-    for line in hex_lines(known, wanted):
-        click.echo(line)
-    if decode:
-        for one in decoded(page, {byte: value for byte, value in known.items() if byte in wanted}):
-            click.echo(f"{one.byte:3d}  {one.name}: {one.text}")
+    wanted = range(first, min(end, first + length) if length is not None else end)
+    known, is_page_00h = asyncio.run(_read_part(address, page, wanted, flags=flags))
+    fields = [one for one in decoded(page, known) if one.byte in wanted]
+    plain = {
+        "page": title(page),
+        "first": first,
+        "bytes": [known.get(byte) for byte in wanted],
+        "fields": {one.name: one.text for one in fields},
+    }
+    if output is OutputForm.TABLE:
+        named = [f"{one.byte:3d}  {one.name}: {one.text}" for one in fields] if decode else []
+        click.echo("\n".join([*hex_lines(known, wanted), *named]))
+    else:
+        click.echo(text_of_data(plain, output))
+    if is_page_00h:
+        click.echo("note: page 00h shows the same; the module may have no such page", err=True)
     return ExitCode.FINE
 
 
 @module.command()
 @_address_options
+@output_option
+@_flags_option
 @click.option("--every", type=click.FloatRange(0.05), default=0.5, show_default=True, help="Seconds between looks.")
 @click.option("--for", "seconds", type=click.FloatRange(0, min_open=True), help="End after so many seconds.")
-def watch(address: ModuleAddress, *, every: float, seconds: float | None) -> ExitCode:
-    """Print a line whenever something changes: state, switch, lanes that receive, temperature by a degree."""
-    asyncio.run(_watch(address, every, seconds))
+def watch(address: ModuleAddress, output: OutputForm, *, flags: bool, every: float, seconds: float | None) -> ExitCode:
+    """Print a line whenever something changes: state, switch, lanes that receive, temperature by a degree.
+
+    Ends on Ctrl-C. JSON is one change a line. Over a socket an interrupt is acted on at once; but a module interrupts
+    only after its flags were read, by --flags or by the agent that drives it.
+    """
+    asyncio.run(_watch(address, output, every, seconds, flags=flags))
     return ExitCode.FINE
 
 
@@ -151,116 +210,137 @@ async def _opened(address: ModuleAddress) -> AsyncIterator[ModuleMemory]:
         await memory.close()
 
 
-async def _page(memory: ModuleMemory, page: int, *, flags: bool) -> dict[int, int]:
-    known: dict[int, int] = {}
-    for piece in pieces(page, flags=flags):
-        known.update(zip(piece, await _bytes(memory, max(page, 0), piece), strict=True))
-    return known
-
-
-async def _bytes(memory: ModuleMemory, page: int, piece: range) -> bytes:
-    return await answered(lambda: memory.read(page, piece.start, len(piece)), _PATIENCE)
-
-
-async def _read_one(address: ModuleAddress, page: int, *, flags: bool) -> dict[int, int]:
+async def _read_everything(address: ModuleAddress, *, flags: bool) -> bench.Reading:
     async with _opened(address) as memory:
+        await _await_answer(memory)
+        return await bench.read_everything(memory, flags=flags)
+
+
+async def _read_part(address: ModuleAddress, page: int, wanted: range, *, flags: bool) -> tuple[bench.Known, bool]:
+    """The bytes, and whether they are those of page 00h though they should not be."""
+    async with _opened(address) as memory:
+        await _await_answer(memory)
         try:
-            return await _page(memory, page, flags=flags)
+            known = await bench.read_part(memory, page, wanted, flags=flags)
         except NotAcknowledgedError:
-            raise _silent() from None
+            raise UnavailableError(f"the module does not give {title(page)}", hint=_SHOW) from None
         except ModuleTroubleError as error:
-            raise UnavailableError(f"the module has no such page: {error}", hint="`ringlight module show`") from None
+            raise UnavailableError(f"the module has no such page: {error}", hint=_SHOW) from None
+        if page in (LOWER, reg.ADMINISTRATIVE):
+            return known, False
+        return known, await bench.shows_page_00h(memory, known)
 
 
-async def _read_all(address: ModuleAddress, *, flags: bool) -> tuple[Pages, list[int]]:
-    """Every page that there is, and which of those that we know there are not."""
-    pages: Pages = {}
-    missing = []
-    async with _opened(address) as memory:
-        for page in SHOWN:
-            try:
-                known = await _page(memory, page, flags=flags)
-                if known == pages.get(reg.ADMINISTRATIVE):  # what a file shows for a page that there is not
-                    missing.append(page)
-                else:
-                    pages[page] = known
-            except ModuleTroubleError:
-                missing.append(page)
-            except NotAcknowledgedError:
-                raise _silent() from None
-    return pages, missing
-
-
-async def _watch(address: ModuleAddress, every: float, seconds: float | None) -> None:
-    loop = asyncio.get_running_loop()
-    begun, before = loop.time(), dict[str, str]()
-    async with _opened(address) as memory:
-        while seconds is None or loop.time() - begun < seconds:
-            now = await _glance(memory)
-            changed = {name: value for name, value in now.items() if before.get(name) != value}
-            if changed:
-                told = ", ".join(f"{name} {value}" for name, value in changed.items())
-                click.echo(f"{loop.time() - begun:8.3f} s  {told}")
-            before = now
-            await asyncio.sleep(every)
-
-
-async def _glance(memory: ModuleMemory) -> dict[str, str]:
-    """What is worth a line when it changes."""
+async def _await_answer(memory: ModuleMemory) -> None:
     try:
-        lower = await _page(memory, LOWER, flags=False)
-        status = await _page(memory, reg.LANE_STATUS, flags=False)
-    except (NotAcknowledgedError, ModuleTroubleError):
-        return {"module": "does not answer"}
-    told = {one.name: one.text for one in (*decoded(LOWER, lower), *decoded(reg.LANE_STATUS, status))}
-    shown = {name: told[name] for name in (reg.MODULE_STATE.name, reg.DATA_PATH_STATE.name, reg.RX_VALID.name)}
-    shown["temperature"] = f"{float(told['temperature'].split()[0]):.0f} °C"
-    try:
-        switch = {one.name: one.text for one in decoded(reg.OCSTRX, await _page(memory, reg.OCSTRX, flags=False))}
-    except (NotAcknowledgedError, ModuleTroubleError):
-        return shown
-    return shown | {name: switch[name] for name in (reg.OCS_COMMITTED.name, reg.OCS_RESULT.name, reg.OCS_COMMITS.name)}
-
-
-def _silent() -> UnavailableError:
-    return UnavailableError("the module does not answer", hint="is it plugged in, and has its node power?")
-
-
-def _trouble(pages: Pages) -> str:
-    """Why the driver would not touch this module; empty when it would."""
-    parts = [_whole(pages, page) for page in (LOWER, reg.ADMINISTRATIVE, reg.ADVERTISING, reg.THRESHOLDS)]
-    lower, administrative, advertising, thresholds = parts
-    try:
-        identify(lower, administrative, advertising, thresholds, KNOWN_PARTS)
+        await bench.await_answer(memory)
     except ModuleTroubleError as error:
-        return str(error)
-    return ""
+        raise UnavailableError(f"no module: {error}", hint="is it plugged in, and has its node power?") from None
 
 
-def _whole(pages: Pages, page: int) -> bytes:
-    first = 0 if page == LOWER else 128
-    known = pages.get(page, {})
-    return bytes(known.get(byte, 0) for byte in range(first, first + 128))
+async def _watch(
+    address: ModuleAddress, output: OutputForm, every: float, seconds: float | None, *, flags: bool
+) -> None:
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    before: Glimpse | None = None
+    async with _opened(address) as memory:
+        while (left := math.inf if seconds is None else begun + seconds - loop.time()) > 0:
+            changed, before = news(before, glimpse(*await bench.read_glimpse(memory, flags=flags)))
+            if changed:
+                _tell(loop.time() - begun, changed, output)
+            await bench.changed_or_after(memory, min(every, left))
 
 
-def _overview(plain: dict[str, Any], pages: Pages, *, everything: bool) -> Group:
-    shown = plain["pages"]
-    if everything:
-        parts: list[Any] = []
-        for page in pages:
-            parts += [title(page), facts(list(shown[title(page)].items())), ""]
-        return Group(*parts, _lane_table(plain["lanes"]))
-    lower, who = shown[title(LOWER)], shown.get(title(reg.ADMINISTRATIVE), {})
-    switch = shown.get(title(reg.OCSTRX), {})
-    names = [("driven", "yes" if plain["driven"] else f"no: {plain['trouble']}")]
-    names += [(name, who.get(name, "-")) for name in ("vendor", "part number", "serial number")]
-    names += [(name, lower.get(name, "-")) for name in ("CMIS revision", "module state", "temperature", "supply")]
-    told = ("committed path", "commit result", "commits", "insertion loss")
-    names += [(name, switch[name]) for name in told if name in switch]
-    return Group(facts(names), "", _lane_table(plain["lanes"]))
+def _tell(after: float, changed: dict[str, str], output: OutputForm) -> None:
+    if output is OutputForm.TABLE:
+        text = f"{after:8.3f} s  " + ", ".join(f"{name} {word}" for name, word in changed.items())
+    else:
+        text = text_of_data({"seconds": round(after, 3), "changed": changed}, output, one_line=True)
+    click.echo(text)  # which flushes, as a stream must
 
 
-def _lane_table(rows: list[dict[str, str]]) -> Table:
-    columns = list(rows[0])
-    heads = [column.replace("_", " ").upper() for column in columns]
-    return listing(heads, [tuple(row.get(column, "-") for column in columns) for row in rows])
+def _who(plain: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    yield "driven", "yes" if plain["driven"] else f"no: {plain['trouble']}"
+    for page, names in (
+        (reg.ADMINISTRATIVE, ("vendor", "part number", "serial number")),
+        (LOWER, ("identifier", "CMIS revision", "active firmware", "module state", "fault cause")),
+        (reg.OCSTRX, ("owner", "commits", "time without light", "insertion loss", "switch flags")),
+    ):
+        shown = plain["pages"].get(title(page), {})
+        yield from ((name, shown[name]) for name in names if name in shown)
+
+
+def _monitor_table(measured: list[Monitor]) -> Table:
+    return listing(
+        ("MONITOR", "VALUE", "LOW ALARM", "LOW WARNING", "HIGH WARNING", "HIGH ALARM", "VERDICT"),
+        [
+            (
+                each.name,
+                f"{_range(each.values)} {each.unit}",
+                *(told(each.limits[at]) if each.limits else "-" for at in (1, 3, 2, 0)),
+                each.verdict or "-",
+            )
+            for each in measured
+        ],
+    )
+
+
+def _lane_table(rows: list[Lane]) -> Table:
+    return listing(
+        ("LANE", "STATE", "TX DBM", "BIAS MA", "RX DBM", "RECEIVES", "PATH", "LOSS DB", "RESULT", "ALARMS"),
+        [
+            (
+                str(row.number),
+                told(row.state),
+                _measured(row.tx_power),
+                _measured(row.tx_bias),
+                _measured(row.rx_power),
+                {None: "-", True: "yes", False: "no"}[row.receives],
+                told(row.path),
+                told(row.loss),
+                told(row.result),
+                ", ".join(row.alarms),
+            )
+            for row in rows
+        ],
+        free=("RESULT", "ALARMS"),
+    )
+
+
+def _range(values: tuple[float, ...]) -> str:
+    low, high = _measured(min(values)), _measured(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _measured(value: float | None) -> str:
+    return "none" if value == -math.inf else told(value)
+
+
+def _plain_monitor(monitor: Monitor) -> dict[str, Any]:
+    high_alarm, low_alarm, high_warning, low_warning = map(finite, monitor.limits or (None,) * 4)
+    return {
+        "name": monitor.name,
+        "unit": monitor.unit,
+        "values": [finite(value) for value in monitor.values],
+        "low_alarm": low_alarm,
+        "low_warning": low_warning,
+        "high_warning": high_warning,
+        "high_alarm": high_alarm,
+        "verdict": monitor.verdict,
+    }
+
+
+def _plain_lane(row: Lane) -> dict[str, Any]:
+    return {
+        "lane": row.number,
+        "state": row.state,
+        "tx_power_dbm": finite(row.tx_power),
+        "tx_bias_ma": finite(row.tx_bias),
+        "rx_power_dbm": finite(row.rx_power),
+        "receives": row.receives,
+        "path": row.path,
+        "loss_db": finite(row.loss),
+        "result": row.result,
+        "alarms": list(row.alarms),
+    }

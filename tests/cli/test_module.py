@@ -43,7 +43,15 @@ class Bench:
         await self._stop.wait()
         await server.stop()
 
-    def do(self, action: Callable[[Module], None]) -> None:
+    def now(self) -> float:
+        """The time of the modules."""
+        return self._loop.time()
+
+    def tell(self) -> None:
+        """Let the lines of module 0 of node n0 be seen; from within an action."""
+        self.plant.moved([(0, 0)])
+
+    def do(self, action: Callable[[Module], object]) -> None:
         """Let something befall module 0 of node n0."""
         done: Future[None] = Future()
 
@@ -74,6 +82,12 @@ def bench(make_wiring: Any, tmp_path: Path) -> Iterator[Bench]:
     bench.close()
 
 
+@pytest.fixture(autouse=True)
+def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken modules are given up soon; each transfer is still repeated for a while."""
+    monkeypatch.setattr("ringlight.agents.drivers.cmis.bench._PATIENCE", 0.05)
+
+
 @pytest.fixture
 def at(bench: Bench) -> list[str]:
     return ["--socket", str(bench.socket), "--bus", "n0", "--select", "0"]
@@ -84,19 +98,68 @@ def test_a_module_is_shown_with_its_lanes(ringlight: Run, at: list[str]) -> None
 
     assert outcome.code == ExitCode.FINE
     assert "OCSTRX-EMU-800G" in outcome.out
-    assert "loopback (all)" in outcome.out
+    assert outcome.out.count("loopback") == 8
     assert outcome.out.count("ACTIVATED") == 8
+    assert "flags: not read" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 100
+    assert "longest power up" not in outcome.out
+    assert "longest power up" in ringlight("module", "show", "--all", *at).out
 
 
 def test_programs_get_every_field(ringlight: Run, at: list[str]) -> None:
     outcome = ringlight("module", "show", *at, "-o", "json")
     shown = json.loads(outcome.out)
 
-    assert shown["driven"] is True
+    assert (shown["driven"], shown["unread"]) == (True, {})
     assert shown["pages"]["page 00h, identity"]["serial number"] == "n0-0-0"
     assert shown["pages"]["page B0h, circuit switch"]["committed path"] == "loopback (all)"
-    assert len(shown["lanes"]) == 8
-    assert shown["missing"] == []
+    assert shown["pages"]["page B0h, circuit switch"]["switch flags"] == "not read"
+    assert [(lane["lane"], lane["path"], lane["receives"]) for lane in shown["lanes"]] == [
+        (number, "loopback", True) for number in range(1, 9)
+    ]
+    assert {monitor["name"]: monitor["verdict"] for monitor in shown["monitors"]} == dict.fromkeys(
+        ("temperature", "supply", "Tx power", "Tx bias", "Rx power"), "fine"
+    )
+
+
+def _fault(kind: ModuleFaultKind, **details: float) -> ModuleFault:
+    return ModuleFault(kind, **details)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "said"),
+    [
+        (_fault(ModuleFaultKind.LASER_WEAK, lanes=1, amount=9.0), ExitCode.FINE, "Tx power low alarm"),
+        (_fault(ModuleFaultKind.RECEIVER_WEAK, lanes=2, amount=30.0), ExitCode.FINE, "Rx power low alarm"),
+        (_fault(ModuleFaultKind.HOT, amount=45.0), ExitCode.FINE, "high alarm"),
+        (_fault(ModuleFaultKind.OLD_REVISION), ExitCode.DEGRADED, "no: it is of CMIS 3.0"),
+        (_fault(ModuleFaultKind.BAD_VENDOR), ExitCode.DEGRADED, "may be written to"),
+        (_fault(ModuleFaultKind.PAGE_STUCK), ExitCode.DEGRADED, "was selected, and page"),
+        (_fault(ModuleFaultKind.PAGE_00_ONLY), ExitCode.DEGRADED, "it shows page 00h instead"),
+        (_fault(ModuleFaultKind.BOOT_GARBAGE, seconds=600.0), ExitCode.DEGRADED, "its identifier is FFh"),
+        (_fault(ModuleFaultKind.SLOW_WRITE, seconds=60.0), ExitCode.DEGRADED, "it does not acknowledge this"),
+        (_fault(ModuleFaultKind.NACK_STORM, amount=0.3), ExitCode.FINE, "loopback"),
+    ],
+    ids=lambda value: value.kind if isinstance(value, ModuleFault) else "",
+)
+def test_whatever_is_wrong_is_shown_with_all_that_can_be_read(
+    ringlight: Run, bench: Bench, *, at: list[str], fault: ModuleFault, code: ExitCode, said: str
+) -> None:
+    bench.do(lambda module: module.break_with(fault))
+    outcome = ringlight("module", "show", *at)
+
+    assert outcome.code == code
+    assert said in outcome.out
+    assert "driven" in outcome.out
+
+
+def test_a_switch_that_lost_its_heater_says_so_to_whoever_takes_its_flags(
+    ringlight: Run, bench: Bench, at: list[str]
+) -> None:
+    bench.do(lambda module: module.break_with(ModuleFault(ModuleFaultKind.HEATER_OPEN)))
+
+    assert "heater open" not in ringlight("module", "show", *at).out
+    assert "heater open" in ringlight("module", "show", "--flags", *at).out
 
 
 def test_a_foreign_module_is_shown_with_the_reason(ringlight: Run, bench: Bench, at: list[str]) -> None:
@@ -106,6 +169,7 @@ def test_a_foreign_module_is_shown_with_the_reason(ringlight: Run, bench: Bench,
     assert outcome.code == ExitCode.DEGRADED
     assert "no: it is of CMIS 3.0" in outcome.out
     assert "OCSTRX-EMU-800G" in outcome.out
+    assert outcome.out.count("ACTIVATED") == 8
 
 
 def test_raw_bytes_leave_flags_alone_unless_they_are_asked_for(ringlight: Run, bench: Bench, at: list[str]) -> None:
@@ -124,6 +188,26 @@ def test_fields_are_named_below_the_bytes(ringlight: Run, at: list[str]) -> None
     assert "128  signature: OCS1" in outcome.out
 
 
+def test_programs_get_bytes_as_numbers(ringlight: Run, at: list[str]) -> None:
+    shown = json.loads(ringlight("module", "read", "b0h", "202", "4", "-o", "json", *at).out)
+
+    assert shown == {
+        "page": "page B0h, circuit switch",
+        "first": 202,
+        "bytes": [0, 0, None, 0],
+        "fields": {"switch flags": "not read"},
+    }
+
+
+def test_bytes_that_are_those_of_page_00h_are_marked(ringlight: Run, bench: Bench, at: list[str]) -> None:
+    assert ringlight("module", "read", "11h", *at).err == ""
+    bench.do(lambda module: module.break_with(ModuleFault(ModuleFaultKind.PAGE_00_ONLY)))
+    outcome = ringlight("module", "read", "11h", *at)
+
+    assert outcome.code == ExitCode.FINE
+    assert "page 00h shows the same" in outcome.err
+
+
 def test_nothing_is_written_but_the_page(ringlight: Run, bench: Bench, at: list[str]) -> None:
     seen: list[bytes] = []
 
@@ -139,25 +223,53 @@ def test_nothing_is_written_but_the_page(ringlight: Run, bench: Bench, at: list[
     bench.do(listen)
     ringlight("module", "show", *at)
     ringlight("module", "read", "b0h", *at)
+    ringlight("module", "watch", "--for", "0.1", *at)
 
     written = [data for data in seen if len(data) > 1]
     assert written
     assert all(data[0] == 126 and len(data) == 3 for data in written)
 
 
+def _hot(module: Module) -> None:
+    module.break_with(ModuleFault(ModuleFaultKind.HOT, amount=30.0))
+
+
 def test_changes_are_told_as_they_come(ringlight: Run, bench: Bench, at: list[str]) -> None:
-    timer = threading.Timer(
-        0.4, lambda: bench.do(lambda module: module.break_with(ModuleFault(ModuleFaultKind.HOT, amount=30.0)))
-    )
+    timer = threading.Timer(0.4, lambda: bench.do(_hot))
     timer.start()
     outcome = ringlight("module", "watch", "--every", "0.1", "--for", "1", *at)
     timer.join()
 
     lines = outcome.out.splitlines()
-    assert "module state READY" in lines[0]
+    assert outcome.code == ExitCode.FINE
+    assert "state READY, lanes ACTIVATED, path loopback, result none, receiving all lanes" in lines[0]
     assert len(lines) == 2
     assert "temperature" in lines[1]
-    assert "module state" not in lines[1]
+    assert "state" not in lines[1]
+
+
+def test_an_interrupt_is_not_waited_out(ringlight: Run, bench: Bench, at: list[str]) -> None:
+    """The last line comes long before the next look would."""
+    timer = threading.Timer(0.5, lambda: bench.do(lambda module: (_hot(module), bench.tell())))
+    timer.start()
+    outcome = ringlight("module", "watch", "--flags", "--every", "60", "--for", "2", "-o", "json", *at)
+    timer.join()
+
+    changes = [json.loads(line) for line in outcome.out.splitlines()]
+    assert changes[0]["changed"]["state"] == "READY"
+    hot = [change for change in changes[1:] if "temperature" in change["changed"]]
+    assert [change["seconds"] < 1.5 for change in hot] == [True]
+    assert "temperature high" in hot[0]["changed"]["temperature and supply flags"]
+
+
+def test_a_module_that_falls_silent_is_told(ringlight: Run, bench: Bench, at: list[str]) -> None:
+    dead = ModuleFault(ModuleFaultKind.DEAD)
+    timer = threading.Timer(0.5, lambda: bench.do(lambda module: (module.break_with(dead), bench.tell())))
+    timer.start()
+    outcome = ringlight("module", "watch", "--every", "0.1", "--for", "2", *at)
+    timer.join()
+
+    assert outcome.out.splitlines()[-1].endswith("module not readable: it does not answer")
 
 
 @pytest.mark.parametrize(
@@ -178,12 +290,41 @@ def test_what_makes_no_sense_is_refused(ringlight: Run, at: list[str], arguments
 def test_a_dead_module_does_not_answer(
     ringlight: Run, bench: Bench, at: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ringlight.cli.module._PATIENCE", 0.1)
+    monkeypatch.setattr("ringlight.agents.drivers.cmis.bench.BOOT_PATIENCE", 0.1)
     bench.do(lambda module: module.break_with(ModuleFault(ModuleFaultKind.DEAD)))
     outcome = ringlight("module", "show", *at)
 
     assert outcome.code == ExitCode.ERROR
-    assert "the module does not answer" in outcome.err
+    assert "nothing is plugged in" in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_file_of_the_kernel_is_looked_at_as_well(ringlight: Run, bench: Bench, tmp_path: Path) -> None:
+    """A file as optoe lays it out; where there is no page it shows page 00h."""
+    eeprom = tmp_path / "eeprom"
+
+    def copy(module: Module) -> None:
+        lower = module.read(128, bench.now(), 0)
+        upper = []
+        for page in range(256):
+            module.write(bytes((126, 0, page)), bench.now())
+            upper.append(module.read(128, bench.now(), 128))
+        eeprom.write_bytes(lower[:126] + b"\0\0" + b"".join(upper))
+
+    bench.do(copy)
+    shown = json.loads(ringlight("module", "show", "--eeprom", str(eeprom), "-o", "json").out)
+    absent = ringlight("module", "read", "55h", "--eeprom", str(eeprom))
+
+    assert (shown["driven"], shown["unread"]) == (True, {})
+    assert shown["lanes"][7]["path"] == "loopback"
+    assert "page 00h shows the same" in absent.err
+
+
+def test_a_file_that_is_not_there_is_said(ringlight: Run, tmp_path: Path) -> None:
+    outcome = ringlight("module", "show", "--eeprom", str(tmp_path / "none"))
+
+    assert outcome.code == ExitCode.ERROR
+    assert "cannot be opened" in outcome.err
 
 
 def test_one_way_to_the_module_is_wanted(ringlight: Run) -> None:

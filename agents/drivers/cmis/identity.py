@@ -11,7 +11,7 @@ from ringlight.agents.drivers.cmis import registers as reg
 from ringlight.agents.drivers.cmis.registers import Field, duration
 from ringlight.agents.drivers.cmis.trouble import ModuleTroubleError, Trouble
 
-_IDENTIFIERS = {0x18: "QSFP-DD", 0x19: "OSFP", 0x1E: "QSFP+", 0x1F: "SFP-DD", 0x20: "DSFP", 0x21: "OSFP-XD"}
+IDENTIFIERS = {0x18: "QSFP-DD", 0x19: "OSFP", 0x1E: "QSFP+", 0x1F: "SFP-DD", 0x20: "DSFP", 0x21: "OSFP-XD"}
 _OLDEST, _NEWEST = 0x40, 0x5F  # before 4.0, the data paths' deinit bits mean the opposite
 _FULL_PAGE = 2
 
@@ -70,7 +70,7 @@ def check_kind(lower: bytes) -> None:
         ModuleTroubleError: it is foreign.
     """
     identifier, revision, flags = lower[0], lower[1], lower[2]
-    if identifier not in _IDENTIFIERS:
+    if identifier not in IDENTIFIERS:
         raise _foreign(f"its identifier is {identifier:02X}h, which is no module with CMIS that is known here")
     if not _OLDEST <= revision <= _NEWEST:
         raise _foreign(f"it is of CMIS {revision >> 4}.{revision & 0xF}; 4.0 to 5.x are understood")
@@ -106,7 +106,7 @@ def identify(
     if not any(fnmatchcase(vendor, each.vendor) and fnmatchcase(part, each.part_number) for each in known):
         raise _foreign(f"nobody said that {part!r} of {vendor!r} may be written to: add it to `parts`, if it may")
     return ModuleIdentity(
-        form=_IDENTIFIERS[lower[0]],
+        form=IDENTIFIERS[lower[0]],
         vendor=vendor,
         part_number=part,
         serial=_text(administrative, reg.SERIAL),
