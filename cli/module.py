@@ -94,8 +94,8 @@ _flags_option = click.option(
 def module() -> None:
     """Look at a transceiver's registers, at the bench. Nothing is written but the page select.
 
-    The page select is shared by all who use a module. Beside a running agent use --eeprom only, where the kernel keeps
-    them apart; stop the agent before you use --i2c or --socket on a module of its.
+    A module has one page select for all who use it. So a module that an agent drives is refused as in use, but over
+    --eeprom, where the kernel keeps them apart: stop the agent first.
     """
 
 

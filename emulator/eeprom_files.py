@@ -1,7 +1,8 @@
 """Emulated modules as files: `<bus>-<select>/eeprom` in a directory, as a kernel shows real ones, by FUSE.
 
 Any program that reads module memory from such a file can be tried against emulated modules, without knowing that they
-are. A module that does not acknowledge fails the access with ENXIO, and a node without power has no files.
+are. A module that does not acknowledge fails the access with ENXIO, one that a host on its bus has with EBUSY, and a
+node without power has no files.
 
 FUSE calls from a thread of its own, which this module starts and ends; every access waits for the event loop, where
 the modules live. Nobody may touch the files from the loop's own thread. There is nothing here that a module does: that
@@ -26,7 +27,7 @@ from typing import Any, TypeVar
 from ringlight.emulator.eeprom_view import SIZE, EepromView
 from ringlight.emulator.i2c_server import I2cServer
 from ringlight.emulator.module.nack import Nack
-from ringlight.fabric.errors import InvalidError, NotFoundError, UnavailableError
+from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
 from ringlight.fabric.wiring import Wiring
 
 _ANSWER_WITHIN = 2.0  # seconds that the event loop may take for one access
@@ -258,6 +259,8 @@ class _Tree:
                 done.set_exception(OSError(errno.ENXIO, "not acknowledged"))
             except NotFoundError as error:
                 done.set_exception(OSError(errno.ENODEV, str(error)))
+            except ConflictError as error:
+                done.set_exception(OSError(errno.EBUSY, str(error)))
 
         try:
             self._loop.call_soon_threadsafe(run)

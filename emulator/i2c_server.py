@@ -6,6 +6,7 @@ The shell around modules that know no time and no connection. Its promises:
 - A module's lines are told to every connection of its bus before the reply to what changed them.
 - Modules move on by themselves when it is time, whether or not anybody talks to them. One timer serves all of them:
   a module that rests costs nothing.
+- A module has one page select for everybody, so it has one host: whoever spoke to it first, until that one hangs up.
 - A bus without power has no connections. A peer that does not read is disconnected, not buffered.
 """
 
@@ -21,7 +22,7 @@ from ringlight.emulator.i2c_wire import Operation, Request, Status
 from ringlight.emulator.module.module import Module, Nack
 from ringlight.emulator.register_plant import ModuleKey
 from ringlight.emulator.sockets import listen_on
-from ringlight.fabric.errors import InvalidError, NotFoundError, RinglightError, UnavailableError
+from ringlight.fabric.errors import ConflictError, InvalidError, NotFoundError, RinglightError, UnavailableError
 from ringlight.fabric.wiring import Wiring
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ SEND_LIMIT = 1 << 20  # bytes waiting for a peer that does not read, until it is
 _ADDRESS = 0x50
 _HIGHEST_ADDRESS = 0x7F
 _RESET, _LOW_POWER = 0x01, 0x02
+_IN_USE = "another host has this module"
 
 
 class Backplane(Protocol):
@@ -59,6 +61,7 @@ class I2cServer:
         self._backplane = backplane
         self._clock = clock
         self._connections: dict[int, list[_Connection]] = {}
+        self._hosts: dict[ModuleKey, _Connection] = {}
         self._lines: dict[ModuleKey, int] = {}
         self._agenda: Agenda[ModuleKey] = Agenda()
         self._timer: asyncio.TimerHandle | None = None
@@ -119,7 +122,10 @@ class I2cServer:
         Raises:
             Nack: it was not acknowledged.
             NotFoundError: there is no such module, or its node has no power.
+            ConflictError: a host on its bus has it.
         """
+        if (position, select) in self._hosts:
+            raise ConflictError(_IN_USE, hint="a module has one page select for everybody: stop its agent first")
         return self._carry_out(Request(0, Operation.TRANSFER, select, _ADDRESS, length, data), position)
 
     def _gone(self, key: ModuleKey) -> None:
@@ -181,9 +187,13 @@ class I2cServer:
         peers = self._connections.get(-1 if position is None else position, [])
         if connection in peers:
             peers.remove(connection)
+        self._hosts = {key: host for key, host in self._hosts.items() if host is not connection}
 
-    def answer(self, request: Request, position: int) -> bytes:
+    def answer(self, request: Request, position: int, connection: "_Connection") -> bytes:
         """Do what a request says, let everything follow that comes of it, and give the reply."""
+        key = position, request.select
+        if request.operation == Operation.TRANSFER and self._hosts.setdefault(key, connection) is not connection:
+            return wire.reply(request.id, Status.IN_USE, _IN_USE.encode())
         try:
             return wire.reply(request.id, Status.ACKNOWLEDGED, self._carry_out(request, position))
         except Nack as nack:
@@ -237,7 +247,7 @@ class _Connection(asyncio.Protocol):
         for request in self._requests.feed(data):
             if self._is_closing():
                 return  # its node lost power, or it does not read
-            self.send(self._server.answer(request, self._position))
+            self.send(self._server.answer(request, self._position, self))
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc  # a peer may end as it likes

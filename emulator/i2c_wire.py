@@ -24,6 +24,7 @@ class Status(IntEnum):
     NO_ANSWER = 1
     REFUSED = 2
     NONSENSE = 3
+    IN_USE = 4
 
 
 class Operation(IntEnum):

@@ -209,6 +209,23 @@ async def test_an_interrupt_is_told_and_gone_before_the_reply_to_what_cleared_it
         assert peer.lines[-1] == (0, 2)
 
 
+async def test_a_module_has_one_host_until_that_one_hangs_up(lab):
+    first, second = await lab.peer(), await lab.peer()
+    assert await first.read(1, 0) == bytes([IDENTIFIER])
+    assert await second.ask(TRANSFER, 1, bytes([127, 0x10])) == (4, b"another host has this module")
+    assert await second.ask(GET_LINES, 1) == (0, b"\x03"), "lines are for everybody"
+    assert await second.read(2, 0) == bytes([IDENTIFIER])
+    assert (await first.read(1, 127)) == b"\0"
+    with pytest.raises(ConflictError, match="another host"):
+        lab.server.transfer(0, 1, b"\0", 1)
+    assert lab.server.transfer(0, 3, b"\0", 1) == bytes([IDENTIFIER])
+    first.writer.close()
+    await first.writer.wait_closed()
+    async with asyncio.timeout(PATIENCE):
+        while (await second.ask(TRANSFER, 1, b"\0", 1))[0]:  # noqa: ASYNC110 - it is the server that sees the end
+            await asyncio.sleep(0.001)
+
+
 async def test_modules_move_on_by_themselves_whether_or_not_anybody_talks_to_them(make_spec, tmp_path):
     rack = Rack(make_spec)
     begin, loop = rack.now, asyncio.get_running_loop()

@@ -7,13 +7,14 @@ kernel says of a module that did not answer is told apart from a file that is go
 import asyncio
 import contextlib
 import errno
+import fcntl
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path as FilePath
 from typing import TypeVar
 
-from ringlight.agents.drivers.cmis.trouble import NotAcknowledgedError
+from ringlight.agents.drivers.cmis.trouble import NotAcknowledgedError, in_use
 from ringlight.fabric.errors import UnavailableError
 
 _T = TypeVar("_T")
@@ -28,12 +29,14 @@ class BlockingFile:
         path: of the file.
         name: what it is, for messages: ``the module at /sys/...``.
         advice: what to look at when it cannot be opened.
+        alone: no other process of ours may have it open so meanwhile. The kernel lets go of it with the process.
     """
 
-    def __init__(self, path: FilePath, name: str, advice: str) -> None:
+    def __init__(self, path: FilePath, name: str, advice: str, *, alone: bool = False) -> None:
         self._path = path
         self._name = name
         self._advice = advice
+        self._alone = alone
         self._number: int | None = None
         self._thread: ThreadPoolExecutor | None = None
 
@@ -41,13 +44,16 @@ class BlockingFile:
         """Open it, unless it is open.
 
         Raises:
-            UnavailableError: it is not there, or may not be used.
+            UnavailableError: it is not there, may not be used, or another process has it.
         """
         if self._thread is not None:
             return
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=str(self._path))
         try:
             await self._run(self._open)
+        except BlockingIOError as error:
+            self._stop()
+            raise in_use(self._name) from error
         except OSError as error:
             self._stop()
             raise UnavailableError(f"{self._name} cannot be opened: {error.strerror}", hint=self._advice) from error
@@ -78,7 +84,14 @@ class BlockingFile:
 
     def _open(self) -> None:
         """In the thread: nobody may be waiting any more, and then it is closed later."""
-        self._number = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        number = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if self._alone:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(number)
+            raise
+        self._number = number
 
     def _close(self) -> None:
         number, self._number = self._number, None

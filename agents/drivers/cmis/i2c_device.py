@@ -1,4 +1,8 @@
-"""A module on an I2C adapter of the kernel, ``/dev/i2c-N``, whose only module it is: combined transfers by I2C_RDWR."""
+"""A module on an I2C adapter of the kernel, ``/dev/i2c-N``, whose only module it is: combined transfers by I2C_RDWR.
+
+Selecting a page and using it are transfers of their own, and the module has one page select for everybody. So an
+adapter is locked while it is open: two of our processes never share it. Programs of others know nothing of that lock.
+"""
 
 import asyncio
 import ctypes
@@ -43,14 +47,14 @@ class I2cDevice:
 
     def __init__(self, path: FilePath, ioctl: Ioctl = fcntl.ioctl) -> None:
         advice = "is the module i2c-dev loaded, and may this user use the adapter?"
-        self._file = BlockingFile(path, f"the I2C adapter {path}", advice)
+        self._file = BlockingFile(path, f"the I2C adapter {path}", advice, alone=True)
         self._ioctl = ioctl
 
     async def open(self) -> None:
         """Open the adapter.
 
         Raises:
-            UnavailableError: it is not there, or may not be used.
+            UnavailableError: it is not there, may not be used, or another process of ours has it.
         """
         await self._file.open()
 

@@ -9,7 +9,7 @@ import contextlib
 import struct
 from pathlib import Path as FilePath
 
-from ringlight.agents.drivers.cmis.trouble import NotAcknowledgedError
+from ringlight.agents.drivers.cmis.trouble import NotAcknowledgedError, in_use
 from ringlight.fabric.errors import UnavailableError
 
 _HELLO = b"RLI2C1 %s\n"
@@ -17,7 +17,7 @@ _REQUEST = struct.Struct(">IBBBHH")
 _REPLY = struct.Struct(">IBH")
 _TRANSFER = 1
 _REPLIED, _LINES_CHANGED = 0, 1
-_ACKNOWLEDGED, _NO_ANSWER, _REFUSED = 0, 1, 2
+_ACKNOWLEDGED, _NO_ANSWER, _REFUSED, _IN_USE = 0, 1, 2, 4
 _ADDRESS = 0x50
 _PRESENT = 0x02
 _ANSWER_WITHIN = 2.0  # seconds
@@ -223,6 +223,8 @@ class _Connection:
             answer.set_result(data)
         elif status in (_NO_ANSWER, _REFUSED):
             answer.set_exception(NotAcknowledgedError())
+        elif status == _IN_USE:
+            answer.set_exception(in_use(f"a module on the bus of {self._name}"))
         else:
             answer.set_exception(UnavailableError(f"the module bus of {self._name}: {data.decode(errors='replace')}"))
 

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from ringlight.fabric.errors import UnavailableError
+
 
 class Trouble(StrEnum):
     """Codes: they are those of the faults that the controller hears of."""
@@ -31,3 +33,10 @@ class ModuleTroubleError(Exception):
 
 class NotAcknowledgedError(Exception):
     """Nobody answered at a module's address, or a byte was refused. May be over in a moment."""
+
+
+def in_use(what: str) -> UnavailableError:
+    """There is a way to a module, and somebody else is on it: a module has one page select for everybody."""
+    return UnavailableError(
+        f"{what} is in use by another process", hint="two hosts would use each other's page: stop the agent first"
+    )

@@ -3,6 +3,8 @@
 import asyncio
 import ctypes
 import errno
+import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path as FilePath
 
 import pytest
@@ -90,6 +92,41 @@ async def test_an_adapter_that_there_is_not(tmp_path: FilePath) -> None:
         await device.transfer(b"\0", 1)
 
 
+async def test_an_adapter_is_opened_by_one_process_at_a_time(tmp_path: FilePath) -> None:
+    path = tmp_path / "i2c-0"
+    path.touch()
+    holder = await asyncio.create_subprocess_exec(sys.executable, "-c", _HOLDER, path, stdout=PIPE)
+    assert holder.stdout is not None
+    assert await holder.stdout.readline() == b"open\n"
+    device = I2cDevice(path)
+    with pytest.raises(UnavailableError, match=r"i2c-0 is in use by another process") as caught:
+        await device.open()
+    assert "stop the agent first" in caught.value.hint
+    holder.kill()
+    await holder.wait()
+    await device.open()  # the kernel let go of it with the process
+    other = I2cDevice(path)
+    with pytest.raises(UnavailableError, match="in use"):
+        await other.open()
+    await device.close()
+    await other.open()
+    await other.close()
+
+
+_HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from ringlight.agents.drivers.cmis.i2c_device import I2cDevice
+
+async def hold():
+    await I2cDevice(Path(sys.argv[1])).open()
+    print("open", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(hold())
+"""
+
+
 async def test_a_page_that_does_not_take_is_told_with_what_is_there_instead(
     adapter: PagedMemory, kernel: Kernel
 ) -> None:
@@ -132,6 +169,23 @@ async def test_modules_of_a_bus_share_one_connection(served: FilePath) -> None:
     assert serials[0] != serials[1]
     assert first.is_present()
     await asyncio.gather(first.close(), second.close())
+
+
+async def test_a_module_on_a_bus_has_one_host_at_a_time(served: FilePath) -> None:
+    agent, bench = (PagedMemory(SocketTransfers(SocketBus(served, "n0"), 0)) for _ in range(2))
+    beside = PagedMemory(SocketTransfers(SocketBus(served, "n0"), 1))
+    for one in (agent, bench, beside):
+        await one.open()
+    before = await agent.read(0x11, 128, 4)
+    with pytest.raises(UnavailableError, match="is in use by another process") as caught:
+        await bench.read(0x10, 128, 8)
+    assert "stop the agent first" in caught.value.hint
+    await beside.read(0, 128, 1)  # another module of the same node
+    assert await agent.read(0x11, 128, 4) == before
+    await agent.close()
+    await bench.read(0x10, 128, 8)
+    for one in (bench, beside):
+        await one.close()
 
 
 async def test_a_line_that_changes_wakes_who_waits_for_that_module_only(served: FilePath, rack: Rack) -> None:
