@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 PYTHON ?= python3
 PROTOS := $(wildcard protos/v1/*.proto)
 
-.PHONY: help setup demo test neighbours check protos docs soak bench bench-planner lock clean
+.PHONY: help setup demo test neighbours check protos docs dashboards soak bench bench-planner lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make test    every test, real processes included"
 	@echo "make check   ruff, mypy strict, import contracts, generated protos and pages current"
 	@echo "make protos  generate the Python of protos/"
+	@echo "make dashboards   write Grafana's boards from deploy/grafana"
 	@echo "make docs    write the pages that come from the code: docs/metrics.md"
 	@echo "make soak    simulate further seeds until one fails, or Ctrl-C"
 	@echo "make bench   repeatable measurements, see bench/README.md"
@@ -53,8 +54,8 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	@$(MAKE) --no-print-directory protos
-	@$(MAKE) --no-print-directory docs
-	@git diff --exit-code -- protos docs || { echo "what is generated is not current: run 'make protos docs' and commit" >&2; exit 1; }
+	@$(MAKE) --no-print-directory docs dashboards
+	@git diff --exit-code -- protos docs deploy/grafana/dashboards || { echo "what is generated is not current: run 'make protos docs dashboards' and commit" >&2; exit 1; }
 
 protos: $(READY)
 	$(BIN)/python -m grpc_tools.protoc -I . \
@@ -64,6 +65,9 @@ protos: $(READY)
 
 docs: $(READY)
 	$(BIN)/ringlight metrics --markdown > docs/metrics.md
+
+dashboards: $(READY)
+	$(BIN)/python -m deploy.grafana
 
 soak: $(READY)
 	$(BIN)/ringlight simulate --endless --nodes 0 --first-seed $$(date +%s)

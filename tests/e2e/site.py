@@ -43,7 +43,7 @@ class Site:
         }
 
 
-def agent_file(directory, name: str, nodes: range, controller: str) -> str:
+def agent_file(directory, name: str, nodes: range, controller: str, gpus=None) -> str:
     socket = str(directory / "modules.sock")
 
     def bundles(node: str) -> list[list[dict]]:
@@ -52,17 +52,19 @@ def agent_file(directory, name: str, nodes: range, controller: str) -> str:
             for bundle in range(BUNDLES)
         ]
 
-    gpus = {"emulator": {"socket": str(directory / "hardware.sock")}}
+    emulated = {"emulator": {"socket": str(directory / "hardware.sock")}}
+
+    def node(number: int) -> dict:
+        circuits = {"cmis": {"profile": "auto", "bundles": bundles(f"n{number}")}}
+        return {"circuits": circuits, "gpus": gpus(number) if gpus else emulated}
+
     file = {
         "id": name,
         "controller": controller,
         "state": str(directory / name),
         "fabric": str(directory / "fabric.yaml"),
         "metrics": lasting_address(),
-        "nodes": {
-            f"n{i}": {"circuits": {"cmis": {"profile": "auto", "bundles": bundles(f"n{i}")}}, "gpus": gpus}
-            for i in nodes
-        },
+        "nodes": {f"n{number}": node(number) for number in nodes},
     }
     path = directory / f"{name}.yaml"
     path.write_text(yaml.safe_dump(file), encoding="utf-8")
@@ -70,8 +72,11 @@ def agent_file(directory, name: str, nodes: range, controller: str) -> str:
 
 
 @asynccontextmanager
-async def run_site(directory, *, tp: int = 24, settings=None):
-    """Emulated modules, a controller, two agents with four nodes each, and one ring. Addresses outlast restarts."""
+async def run_site(directory, *, tp: int = 24, settings=None, gpus=None):
+    """Emulated modules, a controller, two agents with four nodes each, and one ring. Addresses outlast restarts.
+
+    `gpus` says of a node of the second agent where the health of its GPUs is from, as the agent's file does.
+    """
     directory.mkdir(exist_ok=True)
     (directory / "fabric.yaml").write_text(yaml.safe_dump(FABRIC), encoding="utf-8")
     (directory / "controller.yaml").write_text(yaml.safe_dump({**SETTINGS, **(settings or {})}), encoding="utf-8")
@@ -89,7 +94,7 @@ async def run_site(directory, *, tp: int = 24, settings=None):
             running.push_async_callback(daemon.stop)
         agents = []
         for number, nodes in enumerate((range(NODES // 2), range(NODES // 2, NODES))):
-            path = agent_file(directory, f"a{number}", nodes, controller.addresses["grpc"])
+            path = agent_file(directory, f"a{number}", nodes, controller.addresses["grpc"], gpus if number else None)
             agents.append(Daemon(f"a{number}", ["agent", "--config", path], directory / f"a{number}.log"))
             await agents[-1].start()
             running.push_async_callback(agents[-1].stop)

@@ -1,0 +1,1 @@
+"""The boards. Each module describes one; `panels` knows how they look."""

@@ -1,0 +1,187 @@
+"""The board to open first: can I train now?"""
+
+from deploy.grafana.boards.panels import BAD, CALM, FABRIC, GOOD, WATCH, YES_NO, Board, Panel, Query
+
+FABRIC_BOARD = Board(
+    uid="ringlight-fabric",
+    title="Fabric",
+    text="Can I train now? Rings, GPUs and spares of a fabric, and what keeps nodes out of use. Green is good.",
+    variables={"fabric": "label_values(ringlight_leader, fabric)"},
+    rows={
+        "Can I train now?": [
+            Panel(
+                "stat",
+                "Rings that carry light",
+                "Rings whose light was proven at both ends of every hop. Good: as many as jobs want.",
+                (Query(f'sum(ringlight_rings{{state="ACTIVE",{FABRIC}}})'),),
+                "none",
+                4,
+                [(None, CALM)],
+            ),
+            Panel(
+                "stat",
+                "Rings that do not",
+                "Rings that are wanted and carry no light: broken, being changed, or without a way. Good: 0.",
+                (Query(f'sum(ringlight_rings{{state!="ACTIVE",{FABRIC}}})'),),
+                "none",
+                4,
+                [(None, GOOD), (1, BAD)],
+                alerts=("RinglightRingBroken", "RinglightNoWayAround"),
+            ),
+            Panel(
+                "stat",
+                "GPUs in rings",
+                "GPUs that train, of all GPUs of the fabric. Good: what jobs want.",
+                (Query(f"sum(ringlight_gpus_in_rings{{{FABRIC}}}) / sum(ringlight_gpus{{{FABRIC}}})"),),
+                "percentunit",
+                4,
+                [(None, CALM)],
+                decimals=1,
+            ),
+            Panel(
+                "stat",
+                "Spares",
+                "Nodes that are available and that no ring uses. Good: at least one within reach of every ring.",
+                (Query(f"sum(ringlight_spares{{{FABRIC}}})"),),
+                "none",
+                4,
+                [(None, BAD), (1, WATCH), (2, GOOD)],
+                alerts=("RinglightNoSpares",),
+            ),
+            Panel(
+                "stat",
+                "Gates",
+                "Whether anything keeps the controller from acting: a pause, the breaker, doubt in its own ears, or"
+                " another controller. Good: open.",
+                (Query(f"min(ringlight_gate_open{{{FABRIC}}})"),),
+                "none",
+                4,
+                words={1: ("open", GOOD), 0: ("a gate is shut", BAD)},
+                alerts=("RinglightSilenceGateShut", "RinglightBreakerTripped", "RinglightPausedTooLong"),
+            ),
+            Panel(
+                "stat",
+                "A controller is in charge",
+                "Without one light stays as it is, and nothing that breaks is healed. Good: yes.",
+                (Query(f"clamp_max(sum(ringlight_leader{{{FABRIC}}}), 1)"),),
+                "none",
+                4,
+                words=YES_NO,
+                alerts=("RinglightControllerAbsent", "RinglightNoLeader", "RinglightTwoLeaders"),
+            ),
+        ],
+        "Rings and jobs": [
+            Panel(
+                "stack",
+                "Rings by state",
+                "Good: all green. Blue for a moment is a repair at work; red that stays waits for you.",
+                (Query(f"sum by (state) (ringlight_rings{{{FABRIC}}})", "{{state}}"),),
+                "none",
+                8,
+            ),
+            Panel(
+                "stack",
+                "Jobs by state",
+                "RUNNING: every ring carries light. DEGRADED: fewer than wanted, enough to go on. WAITING: too few.",
+                (Query(f"sum by (state) (ringlight_jobs{{{FABRIC}}})", "{{state}}"),),
+                "none",
+                8,
+            ),
+            Panel(
+                "trend",
+                "Longest bypass",
+                "Largest hop distance that an ACTIVE ring uses. 1: no ring leads round a node. It never exceeds K.",
+                (Query(f"max(ringlight_longest_bypass_hops{{{FABRIC}}})", "hops"),),
+                "none",
+                8,
+            ),
+        ],
+        "Nodes": [
+            Panel(
+                "stack",
+                "Nodes by verdict",
+                "What the controller believes of each node. Good: all HEALTHY. SUSPECT and PROBATION pass by"
+                " themselves.",
+                (Query(f"sum by (verdict) (ringlight_nodes{{{FABRIC}}})", "{{verdict}}"),),
+                "none",
+                8,
+                alerts=("RinglightNodesSilent",),
+            ),
+            Panel(
+                "table",
+                "Nodes that are not healthy",
+                "Each with its verdict; `ringlight explain NODE` says why. Good: no row.",
+                (Query(f"max by (node, verdict) (ringlight_node_abnormal{{{FABRIC}}})"),),
+                "none",
+                8,
+                alerts=("RinglightNodeFailed",),
+            ),
+            Panel(
+                "trend",
+                "Nodes kept out of use",
+                "Cordoned, draining, in maintenance, audited, or in quarantine until a person releases them.",
+                (
+                    Query(f"sum by (overlay) (ringlight_nodes_overlaid{{{FABRIC}}})", "{{overlay}}"),
+                    Query(f"sum(ringlight_nodes_quarantined{{{FABRIC}}})", "quarantined"),
+                ),
+                "none",
+                8,
+                alerts=("RinglightQuarantineGrows",),
+            ),
+        ],
+        "Room": [
+            Panel(
+                "trend",
+                "GPUs",
+                "All, those of nodes that did not fail, and those that train.",
+                (
+                    Query(f"sum(ringlight_gpus{{{FABRIC}}})", "all"),
+                    Query(f"sum(ringlight_gpus_healthy{{{FABRIC}}})", "healthy"),
+                    Query(f"sum(ringlight_gpus_in_rings{{{FABRIC}}})", "in rings"),
+                ),
+                "none",
+                6,
+            ),
+            Panel(
+                "trend",
+                "Waste",
+                "GPUs that may be used and fit in no ring of the largest size in use, however rings are laid. Good:"
+                " below 5 %.",
+                (Query(f"max(ringlight_waste_ratio{{{FABRIC}}})", "of all GPUs"),),
+                "percentunit",
+                6,
+                [(None, GOOD), (0.05, WATCH)],
+                alerts=("RinglightWaste",),
+            ),
+            Panel(
+                "trend",
+                "How far the nearest spare is",
+                "Positions from a node of a ring to its nearest spare: of the median node, and of the farthest. Good:"
+                " small; a repair moves what lies between.",
+                (Query(f"max by (statistic) (ringlight_spare_distance_hops{{{FABRIC}}})", "{{statistic}}"),),
+                "none",
+                6,
+            ),
+            Panel(
+                "stack",
+                "Hops",
+                "Fibres between nodes. dead: both ends select it, and no light. untested: was dead, and is tried"
+                " again.",
+                (Query(f"sum by (state) (ringlight_hops{{{FABRIC}}})", "{{state}}"),),
+                "none",
+                6,
+                alerts=("RinglightHopsDead",),
+            ),
+        ],
+        "What happens": [
+            Panel(
+                "stack",
+                "Events by kind",
+                "What the event log tells, by kind; `ringlight events` says what exactly. Good: quiet.",
+                (Query(f"sum by (kind) (increase(ringlight_events_total{{{FABRIC}}}[$__rate_interval]))", "{{kind}}"),),
+                "none",
+                24,
+            ),
+        ],
+    },
+)
