@@ -47,7 +47,8 @@ def read_unit(path: Path) -> Unit:
             section = heading[1]
             continue
         assigned = re.fullmatch(r"(\w+)=(.*)", stripped)
-        assert section and assigned, f"{path.name}, line {number}: {line}"
+        if assigned is None or not section:
+            raise AssertionError(f"{path.name}, line {number}: {line}")
         assignments.append((section, assigned[1], assigned[2]))
     return Unit(tuple(assignments))
 
