@@ -1,5 +1,6 @@
 """The compose file as data, and what its services would run when paths and addresses are those of this machine."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,16 +71,16 @@ class Host:
 
     def localise(self, service: Service) -> Callable[[str], str]:
         """Replaces paths and addresses in an argument of this service; its mounts are there afterwards."""
-        replaced = {mount.target: self._provide(service, mount) for mount in service.mounts}
+        here = {mount.target: self._provide(service, mount) for mount in service.mounts} | self._addresses
+        either = "|".join(re.escape(text) for text in sorted(here, key=len, reverse=True))
+        pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)")  # at once, so that nothing is replaced twice
 
-        def here(text: str) -> str:
-            for old, new in (replaced | self._addresses).items():
-                text = text.replace(old, new)
-            return text
+        def localised(text: str) -> str:
+            return pattern.sub(lambda found: here[found[0]], text)
 
         for path in self._files(service):
-            path.write_text(here(path.read_text(encoding="utf-8")), encoding="utf-8")
-        return here
+            path.write_text(localised(path.read_text(encoding="utf-8")), encoding="utf-8")
+        return localised
 
     def _provide(self, service: Service, mount: Mount) -> str:
         if mount.volume:

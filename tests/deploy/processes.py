@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,7 +32,7 @@ class Process:
             return await self._process.wait()
 
     async def healthy(self, check: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Wait until a health check succeeds."""
+        """Wait until a health check, or any other question, is answered with exit code 0."""
         last = ""
         try:
             async with asyncio.timeout(START_LIMIT):
@@ -53,7 +54,7 @@ class Process:
 @asynccontextmanager
 async def started(command: Sequence[str], environment: Mapping[str, str], directory: Path) -> AsyncIterator[Process]:
     """Run a command until the block ends; nothing is left behind."""
-    log = directory / f"{Path(command[0]).name}-{len(list(directory.glob('*.log')))}.log"
+    log = directory / f"{Path(command[0]).name}-{uuid.uuid4()}.log"
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             *command,

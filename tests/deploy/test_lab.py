@@ -1,73 +1,118 @@
-"""The lab of compose.yaml without containers: every command and every health check of the file, from an installed wheel.
+"""The lab of compose.yaml without containers: the commands and health checks of the file, from an installed wheel.
 
-What is replaced: mounted paths by folders of this machine, and addresses by free ones of it. That containers, images and
-their isolation work, nothing here can tell.
+What is replaced: mounted paths by folders of this machine, and addresses by free ones of it. That containers, images
+and their isolation work, nothing here can tell.
 """
 
 import shutil
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 
-from tests.deploy.compose import DEPLOY, Host, services
-from tests.deploy.processes import free_addresses, run, started, with_path
+from tests.deploy.compose import Host, services
+from tests.deploy.processes import Process, free_addresses, run, started, with_path
 
 pytestmark = pytest.mark.e2e
 
 OURS = {name: service for name, service in services().items() if "build" in service.definition}
-START_ORDER = TopologicalSorter(
-    {name: sorted(service.definition.get("depends_on", {})) for name, service in OURS.items()}
-)
+ANY, SAME = "0.0.0.0", "127.0.0.1"  # noqa: S104  # as it stands in the file; here all is on the loopback
+AGENT_PAGE = 9404
+
+# Fails until so many targets are up, and all rules were evaluated without an error.
+SCRAPED = """
+import json, sys
+from urllib.request import urlopen
+
+def ask(what):
+    return json.load(urlopen(f"http://{sys.argv[1]}/api/v1/{what}", timeout=3))["data"]
+
+(up,) = ask("query?query=sum(up)")["result"]
+rules = [rule for group in ask("rules")["groups"] for rule in group["rules"]]
+assert up["value"][1] == sys.argv[2], up
+assert rules and {rule["health"] for rule in rules} == {"ok"}, rules
+"""
 
 
-async def test_the_lab_comes_up_serves_a_job_and_stops_in_order(installation, tmp_path):
-    environment = with_path(installation / "bin")
-    grpc, http, emulator, first, second = free_addresses(5)
-    told = {"0.0.0.0:7400": grpc, "controller:7400": grpc, "0.0.0.0:7500": emulator}
-    told |= {"0.0.0.0:7480": http, "127.0.0.1:7480": http}
-    pages = {"agent-0": first, "agent-1": second}
-    environment |= {"RINGLIGHT_CONTROLLER": grpc, "RINGLIGHT_EMULATOR": emulator}
+def needs(*programs: str) -> None:
+    if missing := [program for program in programs if shutil.which(program) is None]:
+        pytest.skip(f"no {', '.join(missing)} here: install Debian's packages mosquitto, mosquitto-clients, prometheus")
+
+
+@dataclass
+class Lab:
+    """Everything of ours that the file starts, healthy."""
+
+    daemons: list[Process]
+    addresses: dict[str, str]
+    environment: dict[str, str]
+
+    async def ringlight(self, *arguments: str) -> str:
+        code, output = await run(["ringlight", *arguments], self.environment)
+        assert code == 0, output
+        return output
+
+
+@asynccontextmanager
+async def lab(installation: Path, directory: Path) -> AsyncIterator[Lab]:
+    grpc, http, emulator, *pages = free_addresses(5)
+    agents = dict(zip(("agent-0", "agent-1"), pages, strict=True))
+    shared = {f"{ANY}:7400": grpc, "controller:7400": grpc, f"{ANY}:7500": emulator}
+    shared |= {f"{ANY}:7480": http, f"{SAME}:7480": http}
+    environment = with_path(installation / "bin") | {"RINGLIGHT_CONTROLLER": grpc, "RINGLIGHT_EMULATOR": emulator}
+    order = TopologicalSorter({name: sorted(each.definition.get("depends_on", {})) for name, each in OURS.items()})
     async with AsyncExitStack() as exits:
-        running = []
-        for name in START_ORDER.static_order():
-            service = OURS[name]
-            page = {f"{host}:9404": pages.get(name, "") for host in ("0.0.0.0", "127.0.0.1")}
-            here = Host(tmp_path, told | page).localise(service)
-            command = ["ringlight", *map(here, service.command)]
-            daemon = await exits.enter_async_context(started(command, environment, tmp_path))
-            await daemon.healthy([here(argument) for argument in service.health_check], environment)
-            running.append(daemon)
-        code, told_by = await run(
-            ["ringlight", "jobs", "submit", "train", "--rings=2", "--tp=16", "--wait=20"], environment
-        )
-        assert code == 0, told_by
-        code, told_by = await run(["ringlight", "nodes", "--abnormal"], environment)
-        assert code == 0, told_by
-        for daemon in reversed(running):
+        daemons = []
+        for name in order.static_order():
+            own = {f"{host}:{AGENT_PAGE}": agents[name] for host in (ANY, SAME) if name in agents}
+            here = Host(directory, shared | own).localise(OURS[name])
+            command = ["ringlight", *map(here, OURS[name].command)]
+            daemons.append(await exits.enter_async_context(started(command, environment, directory)))
+            await daemons[-1].healthy([here(argument) for argument in OURS[name].health_check], environment)
+        named = {"controller:7480": http} | {f"{name}:{AGENT_PAGE}": page for name, page in agents.items()}
+        yield Lab(daemons, named, environment)
+
+
+async def test_it_comes_up_serves_a_job_and_stops_in_order(installation, tmp_path):
+    async with lab(installation, tmp_path) as running:
+        await running.ringlight("jobs", "submit", "train", "--rings=2", "--tp=16", "--wait=20")
+        await running.ringlight("nodes", "--abnormal")
+        for daemon in reversed(running.daemons):
             assert await daemon.terminate() == 0, daemon.output
 
 
-@pytest.mark.parametrize("name", ["mosquitto", "prometheus"])
-async def test_a_companion_starts_with_our_configuration_and_answers_its_health_check(name, tmp_path):
-    service = services()[name]
-    commands = {"mosquitto": ["mosquitto", "mosquitto_sub"], "prometheus": ["prometheus", "promtool"]}[name]
-    if missing := [command for command in commands if shutil.which(command) is None]:
-        pytest.skip(f"no {', '.join(missing)} here: install Debian's packages of {name}")
-    if not all((DEPLOY / mount.source).is_dir() for mount in service.mounts if not mount.volume):
-        pytest.skip(f"the files that {name} needs are not there")
-    (address,) = free_addresses(1)
-    port = address.rpartition(":")[2]
-    here = Host(tmp_path, {"127.0.0.1:9090": address, "listener 1883": f"listener {port} 127.0.0.1"}).localise(service)
-    command, check = [here(argument) for argument in service.command], [here(each) for each in service.health_check]
-    if name == "prometheus":
-        command = ["prometheus", *command, f"--web.listen-address={address}"]
-        if (await run(["promtool", "check", "ready", "--help"], with_path()))[0] != 0:  # older than the image's
-            check = [sys.executable, "-c", f"from urllib.request import urlopen; urlopen('http://{address}/-/ready')"]
-    else:
-        check += ["-p", port]
-    environment = with_path()
-    async with started(command, environment, tmp_path) as broker:
-        await broker.healthy(check, environment)
+async def test_its_prometheus_reaches_the_controller_and_every_agent_and_has_our_rules(installation, tmp_path):
+    needs("prometheus", "promtool")
+    service = services()["prometheus"]
+    async with lab(installation, tmp_path) as running:
+        (address,) = free_addresses(1)
+        here = Host(tmp_path, running.addresses | {f"{SAME}:9090": address}).localise(service)
+        command = ["prometheus", *map(here, service.command), f"--web.listen-address={address}"]
+        async with started(command, with_path(), tmp_path) as prometheus:
+            await prometheus.healthy(await ready_check(service.health_check, address), with_path())
+            scraped = [sys.executable, "-c", SCRAPED, address, "3"]
+            await prometheus.healthy(scraped, with_path())
+            assert await prometheus.terminate() == 0, prometheus.output
+
+
+async def ready_check(check: Sequence[str], address: str) -> list[str]:
+    """The health check of the file; Debian's promtool is older than the image's, and does not know it."""
+    code, _ = await run(["promtool", "check", "ready", "--help"], with_path())
+    if code == 0:
+        return [argument.replace(f"{SAME}:9090", address) for argument in check]
+    return [sys.executable, "-c", f"from urllib.request import urlopen; urlopen('http://{address}/-/ready')"]
+
+
+async def test_its_broker_starts_with_our_configuration_and_answers_its_health_check(tmp_path):
+    needs("mosquitto", "mosquitto_sub")
+    service = services()["mosquitto"]
+    port = free_addresses(1)[0].rpartition(":")[2]
+    here = Host(tmp_path, {"listener 1883": f"listener {port} {SAME}"}).localise(service)
+    async with started([here(argument) for argument in service.command], with_path(), tmp_path) as broker:
+        await broker.healthy([*service.health_check, "-p", port], with_path())
         assert await broker.terminate() == 0, broker.output
+        assert "Error" not in broker.output

@@ -50,23 +50,22 @@ class Machine:
     async def service(self, name: str) -> AsyncIterator[Process]:
         """The unit's service, as systemd would start it."""
         unit = read_unit(UNITS / f"{name}.service")
-        environment = unit.environment()
-        (file,) = unit.values("EnvironmentFile")
-        override = Path(self.here(file.removeprefix("-").replace("%E", "/etc")))
-        if override.exists():
-            lines = override.read_text(encoding="utf-8").splitlines()
-            environment |= dict(line.split("=", 1) for line in lines if line and line[0] != "#")
+        environment = unit.environment() | self._environment_file(unit.value("EnvironmentFile"))
         for command in unit.commands("ExecStartPre", environment):
             code, output = await run([self.here(argument) for argument in command], self.environment)
             assert code == 0, output
         (command,) = unit.commands("ExecStart", environment)
         (self.directory / "lib" / unit.value("StateDirectory")).mkdir(parents=True, exist_ok=True)
         arguments = [self.here(argument) for argument in command]
-        async with started(arguments, self.environment | self.here_only(environment), self.directory) as process:
+        async with started(arguments, environment | self.environment, self.directory) as process:
             yield process
 
-    def here_only(self, environment: Mapping[str, str]) -> dict[str, str]:
-        return {name: self.here(value) for name, value in environment.items()}
+    def _environment_file(self, value: str) -> dict[str, str]:
+        path = Path(self.here(value.removeprefix("-").replace("%E", "/etc")))
+        if not path.exists() and value.startswith("-"):
+            return {}
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return dict(line.split("=", 1) for line in lines if line and line[0] != "#")
 
     async def ready(self, process: Process, address: str) -> None:
         await process.healthy([self._python, "-c", READY.format(address)], self.environment)
