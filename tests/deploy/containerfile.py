@@ -6,8 +6,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from dockerfile_parse import DockerfileParser
-
 ROOT = Path(__file__).parents[2]
 CONTAINERFILE = ROOT / "deploy" / "Containerfile"
 
@@ -27,14 +25,14 @@ class Instruction:
 
 def stages(path: Path = CONTAINERFILE) -> list[list[Instruction]]:
     """The instructions of each stage, its FROM first; what stands before the first FROM is left out."""
-    with path.open("rb") as file:
-        structure = DockerfileParser(fileobj=file).structure
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and line[0] != "#"]
     found: list[list[Instruction]] = []
-    for entry in structure:
-        if entry["instruction"] == "FROM":
+    for line in "\n".join(lines).replace("\\\n", " ").splitlines():
+        name, _, value = line.partition(" ")
+        if name == "FROM":
             found.append([])
-        if found and entry["instruction"] != "COMMENT":
-            found[-1].append(Instruction(entry["instruction"], entry["value"]))
+        if found:
+            found[-1].append(Instruction(name, value.strip()))
     return found
 
 
