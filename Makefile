@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 PYTHON ?= python3
 PROTOS := $(wildcard protos/v1/*.proto)
 
-.PHONY: help setup demo test fuse check protos docs soak bench bench-planner lock clean
+.PHONY: help setup demo test neighbours check protos docs soak bench bench-planner lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -32,13 +32,20 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY)
 	$(BIN)/ringlight demo
 
-test: $(READY) fuse
+test: $(READY) neighbours
 	$(BIN)/python -m pytest
 
-# What tests of modules as files need; without it they are skipped, and say so.
-fuse:
-	@ldconfig -p | grep -q libfuse || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq libfuse2; } \
-		|| echo "no libfuse here: tests of modules as files are skipped"
+# The real programs beside which tests run Ringlight, from Debian's packages. Tests of one that is missing are skipped, and
+# say so.
+neighbours:
+	@missing=; \
+	ldconfig -p | grep -q libfuse || missing="$$missing libfuse2"; \
+	for each in prometheus chromium; do command -v $$each > /dev/null || missing="$$missing $$each"; done; \
+	command -v mosquitto > /dev/null || test -x /usr/sbin/mosquitto || missing="$$missing mosquitto"; \
+	command -v mosquitto_sub > /dev/null || missing="$$missing mosquitto-clients"; \
+	test -z "$$missing" \
+		|| { test "$$(id -u)" = 0 && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing > /dev/null; } \
+		|| echo "not here, and not installed:$$missing; their tests are skipped"
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -21,7 +21,13 @@ from ringlight.cli.options import CONTROLLER_ADDRESS, HOST_PORT, HTTP_ADDRESS
 @click.option(
     "--listen", type=HOST_PORT, default=CONTROLLER_ADDRESS, show_default=True, help="gRPC, for agents and clients."
 )
-@click.option("--http", type=HOST_PORT, default=HTTP_ADDRESS, show_default=True, help="/metrics, /livez and /readyz.")
+@click.option(
+    "--http",
+    type=HOST_PORT,
+    default=HTTP_ADDRESS,
+    show_default=True,
+    help="The live page, /metrics, /livez and /readyz.",
+)
 @daemon_options
 def controller(
     *,

@@ -55,6 +55,9 @@ def demo(*, modules: str, keep: bool) -> ExitCode:
 
 
 def _output(out: Console) -> DemoOutput:
+    def started(stack: Stack) -> None:
+        out.print(f"live page  http://{stack.http}/\nmetrics    http://{stack.http}/metrics\n")
+
     def heading(text: str) -> None:
         out.print(Text(text, style="bold"))
 
@@ -69,7 +72,7 @@ def _output(out: Console) -> DemoOutput:
     def result(step: StepResult) -> None:
         out.print(Text.assemble("  ", ("ok", "green") if step.good else ("WRONG", "bold red"), f" {step.outcome}\n"))
 
-    return DemoOutput(heading, event, result)
+    return DemoOutput(started, heading, event, result)
 
 
 def _summarise(out: Console, report: DemoReport) -> None:
@@ -92,6 +95,7 @@ def _keeper(out: Console) -> Callable[[Stack], Awaitable[None]]:
         out.print(f"controller  {stack.controller}  try: ringlight status --controller {stack.controller}")
         out.print(f"emulator    {stack.emulator}  try: ringlight emulator faults --emulator {stack.emulator}")
         out.print(f"metrics     http://{stack.http}/metrics")
+        out.print(f"live page   http://{stack.http}/")
         out.print("Ctrl-C ends it.")
         await asyncio.Event().wait()
 

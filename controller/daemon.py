@@ -14,6 +14,7 @@ import grpc.aio
 from ringlight.controller.adapters.clock import SystemClock
 from ringlight.controller.adapters.loop_lag import LoopLag
 from ringlight.controller.adapters.northbound import FabricService
+from ringlight.controller.adapters.page.site import Page
 from ringlight.controller.adapters.probe import ProbeHook
 from ringlight.controller.adapters.prometheus import Metrics
 from ringlight.controller.adapters.southbound import AgentService
@@ -55,7 +56,7 @@ async def run_controller(
         settings: how.
         state_dir: where the store is; made when missing.
         listen: ``HOST:PORT`` for agents and operators.
-        http: ``HOST:PORT`` for metrics and health.
+        http: ``HOST:PORT`` for the page, metrics and health.
         ready: called once with one line that names both addresses.
 
     Raises:
@@ -73,7 +74,7 @@ async def run_controller(
         lambda: Process(not runtime.store_trouble, runtime.events_dropped, lag.worst),
     )
     hint = "is another controller running? choose another --http address"
-    face = HttpFace(metrics.render, runtime.why_not_ready, hint=hint)
+    face = HttpFace(metrics.render, runtime.why_not_ready, hint=hint, more=Page(runtime).install)
     probe = ProbeHook(settings.probe, runtime.feed)
     runtime.probe = probe.ask
     async with _open_store(runtime), asyncio.TaskGroup() as tasks:

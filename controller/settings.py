@@ -109,6 +109,20 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PageSettings:
+    """The live page."""
+
+    __pydantic_config__ = STRICT
+
+    hosts: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Names with a dot under which browsers reach the page, such as `fabric.example.com`. Addresses and names without
+    a dot need no telling; any other name is refused, since a stranger's web page could make its own point here."""
+
+    watchers: Annotated[int, Field(ge=1, le=10_000, strict=True, json_schema_extra={"unit": "pages"})] = 64
+    """Pages that may follow events at the same time; one more is told so, and goes on without live events."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of the controller."""
 
@@ -125,6 +139,7 @@ class Settings:
     sessions: SessionSettings = field(default_factory=SessionSettings)
     audit: AuditSettings = field(default_factory=AuditSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    page: PageSettings = field(default_factory=PageSettings)
 
     def __post_init__(self) -> None:
         most = self.heartbeat.confirm_after - 1

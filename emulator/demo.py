@@ -69,8 +69,9 @@ class DemoReport:
 
 @dataclass(frozen=True, slots=True)
 class DemoOutput:
-    """Where the demo shows what happens: the heading of a step, an event of the controller, a step's result."""
+    """Where the demo shows what happens: the stack that runs, the heading of a step, an event, a result of a step."""
 
+    started: Callable[[Stack], None]
     heading: Callable[[str], None]
     event: Callable[[fabric_pb2.Event], None]
     result: Callable[[StepResult], None]
@@ -98,6 +99,7 @@ async def run_demo(
         run_stack(directory, _fabric(modules), settings=_SETTINGS, modules=modules) as stack,
         observe(stack.controller, stack.emulator) as observer,
     ):
+        output.started(stack)
         demo = _Demo(observer, output)
         for step in (
             demo.place,

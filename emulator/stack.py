@@ -195,7 +195,7 @@ async def run_stack(
         StackError: a process did not start.
     """
     _write_files(directory, fabric, settings or {})
-    arguments = _controller_arguments(directory, listen=_lasting_address(), http=_lasting_address())
+    arguments = _controller_arguments(directory, listen=lasting_address(), http=lasting_address())
     controller = Daemon("controller", arguments, directory / "controller.log")
     stack = Stack(directory, controller, controller)
     async with contextlib.AsyncExitStack() as exits:
@@ -219,7 +219,7 @@ async def _stop_controller(stack: Stack) -> None:
     await stack.controller_daemon.stop()
 
 
-def _lasting_address() -> str:
+def lasting_address() -> str:
     """A free address that is free again after a restart.
 
     A port that the kernel chose may meanwhile be given to a connection that somebody opens: it takes those from the

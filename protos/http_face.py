@@ -21,9 +21,17 @@ class HttpFace:
         metrics: makes what ``/metrics`` shows, as Prometheus reads it.
         not_ready: why the daemon is not ready, or an empty string.
         hint: what to do when the address cannot be listened on.
+        more: adds what else is served at this address.
     """
 
-    def __init__(self, metrics: Callable[[], Awaitable[bytes]], not_ready: Callable[[], str], *, hint: str) -> None:
+    def __init__(
+        self,
+        metrics: Callable[[], Awaitable[bytes]],
+        not_ready: Callable[[], str],
+        *,
+        hint: str,
+        more: Callable[[web.Application], None] = lambda _: None,
+    ) -> None:
         self._metrics = metrics
         self._not_ready = not_ready
         self._hint = hint
@@ -31,6 +39,7 @@ class HttpFace:
         application.router.add_get("/metrics", self._show_metrics)
         application.router.add_get("/livez", self._livez)
         application.router.add_get("/readyz", self._readyz)
+        more(application)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
 
     async def start(self, host: str, port: int) -> int:

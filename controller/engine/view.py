@@ -180,10 +180,11 @@ def _is_spare(state: State, node: NodeRecord, now: float) -> bool:
 
 def view_nodes(state: State, now: float) -> tuple[NodeView, ...]:
     """Every node, in fabric order."""
-    return tuple(_view_node(state, node, now) for node in state.nodes)
+    return tuple(view_node(state, node, now) for node in state.nodes)
 
 
-def _view_node(state: State, node: NodeRecord, now: float) -> NodeView:
+def view_node(state: State, node: NodeRecord, now: float) -> NodeView:
+    """One node."""
     session = state.sessions.get(node.session)
     return NodeView(
         name=node.name,
@@ -198,20 +199,26 @@ def _view_node(state: State, node: NodeRecord, now: float) -> NodeView:
         faults=node.faults,
         generation=node.generation,
         spare=_is_spare(state, node, now),
-        overlay=_AUDITED if node.position in state.audits.members else node.overlay or "",
+        overlay=overlay_of(state, node),
         overlay_reason=node.overlay_reason,
         overlay_seconds=max(0.0, node.maintenance_until - now) if node.maintenance_until is not None else 0.0,
         quarantine=node.quarantine,
     )
 
 
+def overlay_of(state: State, node: NodeRecord) -> str:
+    """What lies over a node; the cabling audit counts as such."""
+    return _AUDITED if node.position in state.audits.members else node.overlay or ""
+
+
 def view_rings(state: State, job: str = "") -> tuple[RingView, ...]:
     """Every ring, or those of one job, by job and rank."""
     jobs = [record for name, record in sorted(state.jobs.items()) if job in ("", name)]
-    return tuple(_view_ring(state, ring) for record in jobs for ring in record.rings)
+    return tuple(view_ring(state, ring) for record in jobs for ring in record.rings)
 
 
-def _view_ring(state: State, ring: RingRecord) -> RingView:
+def view_ring(state: State, ring: RingRecord) -> RingView:
+    """One ring."""
     order = gpu_order(state.wiring, ring.chain) if ring.chain else ()
     return RingView(
         name=ring.name,

@@ -52,11 +52,11 @@ def take_census(state: State, now: float) -> Census:
         in_flight=len(state.in_flight),
         in_rings=sorted(position for ring in state.rings.values() for position in ring.chain),
         spares=view.spare_positions,
-        gpus_wasted=_wasted(state, len(view.spare_positions)),
+        gpus_wasted=wasted_gpus(state, len(view.spare_positions)),
     )
 
 
-def _wasted(state: State, spares: int) -> int:
+def wasted_gpus(state: State, spares: int) -> int:
     """GPUs of spares that fit in no further ring; the paper's waste, for the rings that there are.
 
     What lies between two rings is counted by itself: a new ring would be laid there and move none.

@@ -15,6 +15,7 @@ DIMENSIONLESS = {
     "flap.quarantine_flaps",
     "probe.command",
     "change.drift",
+    "page.hosts",
     "store.events_kept",
     "store.generation_block",
 }

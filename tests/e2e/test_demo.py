@@ -1,6 +1,7 @@
 """The demo as a user starts it: to its end, interrupted, and kept running. Nothing is ever left behind."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -107,6 +108,7 @@ async def test_the_demo_heals_everything_and_says_so(start, modules):
     assert re.search(r"report to ring ACTIVE, 30 GPUs: p50 [\d.]+ ms, p99 [\d.]+ ms", summary)
     assert "commands refused by an invariant: 0" in summary
     assert "WRONG" not in summary
+    assert re.search(r"^live page  http://127\.0\.0\.1:\d+/$", summary, re.MULTILINE)
     assert demo.errors == ""
     demo.assert_nothing_is_left()
 
@@ -148,6 +150,7 @@ async def test_a_kept_demo_answers_at_the_addresses_it_prints(start):
     controller = (await demo.until("controller  ")).split()[1]
     emulator = (await demo.until("emulator    ")).split()[1]
     metrics = (await demo.until("metrics     ")).split()[1]
+    page = (await demo.until("live page   ")).split()[2]
     await demo.until("Ctrl-C ends it")
     async with grpc.aio.insecure_channel(controller) as north, grpc.aio.insecure_channel(emulator) as control:
         fabric = await fabric_pb2_grpc.FabricServiceStub(north).GetFabric(fabric_pb2.GetFabricRequest(), timeout=20)
@@ -158,6 +161,10 @@ async def test_a_kept_demo_answers_at_the_addresses_it_prints(start):
     assert not faults.faults
     with await asyncio.to_thread(urllib.request.urlopen, metrics, timeout=20) as reply:
         assert b'ringlight_rings{state="ACTIVE"} 6.0' in reply.read()
+    with await asyncio.to_thread(urllib.request.urlopen, page, timeout=20) as reply:
+        assert b"Can I train now?" in reply.read()
+    with await asyncio.to_thread(urllib.request.urlopen, f"{page}api/fabric", timeout=20) as reply:
+        assert json.load(reply)["answer"]["word"] == "yes"
     demo.process.send_signal(signal.SIGINT)
     async with asyncio.timeout(QUICKLY):
         assert await demo.end() == 130
