@@ -92,6 +92,29 @@ def test_what_is_mounted_is_a_folder_of_deploy_that_it_cannot_change_or_a_named_
             assert (DEPLOY / mount.source).resolve().is_relative_to(DEPLOY)
 
 
+def provisioning(kind: str) -> list[dict]:
+    """Files of Grafana's provisioning, which stands beside the compose file."""
+    files = sorted((DEPLOY / "grafana" / "provisioning" / kind).glob("*.y*ml"))
+    if not files:
+        pytest.skip(f"no provisioned {kind} here")
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in files]
+
+
+def test_grafana_finds_its_boards_where_they_are_mounted():
+    mounted = {mount.target: DEPLOY / mount.source for mount in services()["grafana"].mounts if not mount.volume}
+    for file in provisioning("dashboards"):
+        for provider in file["providers"]:
+            assert list(mounted[provider["options"]["path"]].glob("*.json"))
+
+
+def test_grafana_asks_the_prometheus_of_the_lab():
+    variables = services()["grafana"].definition["environment"]
+    for file in provisioning("datasources"):
+        for source in file["datasources"]:
+            url = re.sub(r"\$\{?(\w+)\}?", lambda name: variables[name[1]], source["url"])
+            assert url == "http://prometheus:9090"
+
+
 def test_every_volume_is_used():
     used = {mount.source for service in services().values() for mount in service.mounts if mount.volume}
     assert used == set(document()["volumes"])

@@ -23,6 +23,19 @@ OURS = {name: service for name, service in services().items() if "build" in serv
 ANY, SAME = "0.0.0.0", "127.0.0.1"  # noqa: S104  # as it stands in the file; here all is on the loopback
 AGENT_PAGE = 9404
 
+# Fails unless the page and everything that it refers to is there.
+PAGE = """
+import re, sys
+from urllib.parse import urljoin
+from urllib.request import urlopen
+
+html = urlopen(sys.argv[1], timeout=3).read().decode()
+parts = re.findall(r'(?:src|href)="([^"#]+)"', html)
+assert parts
+for part in parts:
+    urlopen(urljoin(sys.argv[1], part), timeout=3)
+"""
+
 # Fails until so many targets are up, and all rules were evaluated without an error.
 SCRAPED = """
 import json, sys
@@ -81,6 +94,8 @@ async def test_it_comes_up_serves_a_job_and_stops_in_order(installation, tmp_pat
     async with lab(installation, tmp_path) as running:
         await running.ringlight("jobs", "submit", "train", "--rings=2", "--tp=16", "--wait=20")
         await running.ringlight("nodes", "--abnormal")
+        page = [sys.executable, "-c", PAGE, f"http://{running.addresses['controller:7480']}/"]
+        assert await run(page, running.environment) == (0, "")
         for daemon in reversed(running.daemons):
             assert await daemon.terminate() == 0, daemon.output
 

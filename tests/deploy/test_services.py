@@ -125,6 +125,28 @@ async def test_an_agent_of_a_matrix_switch_becomes_ready_and_ends_with_0(install
         assert await controller.terminate() == 0, controller.output
 
 
+async def test_an_agent_of_modules_on_i2c_becomes_ready_and_ends_with_0(installation, tmp_path):
+    """Each adapter is one of the emulator's buses here; NVIDIA's library is not there, which stops no circuit."""
+    grpc, http, emulator, page = free_addresses(4)
+    buses = str(tmp_path / "modules.sock")
+    names = {"10.7.0.10:7400": grpc, "10.7.0.10:7480": http, "10.7.0.21:9404": page}
+    names |= {f"i2c: /dev/i2c-{20 + k}": f"socket: {buses}, bus: node01, select: {k}" for k in range(8)}
+    machine = Machine(tmp_path, installation, names)
+    for name in ("fabric.yaml", "controller.yaml", "controller.env", "agent.yaml"):
+        machine.configure(EXAMPLES / "rack-16" / name)
+    assert "/dev/i2c" not in (tmp_path / "etc/agent.yaml").read_text(encoding="utf-8").partition("circuits:")[2]
+    hardware = ["emulator", "run", "--no-agents", "--modules=registers", f"--listen={emulator}"]
+    hardware += [f"--fabric={tmp_path}/etc/fabric.yaml", f"--module-socket={buses}"]
+    async with (
+        started(["ringlight", *hardware], machine.environment, tmp_path) as emulated,
+        machine.service("ringlight-controller") as controller,
+        machine.service("ringlight-agent") as agent,
+    ):
+        await machine.ready(agent, page)
+        for process in (agent, controller, emulated):
+            assert await process.terminate() == 0, process.output
+
+
 async def test_a_wrong_file_is_told_before_anything_starts(installation, tmp_path):
     machine = Machine(tmp_path, installation, {"fabric: ": "fabrik: "})
     machine.configure(EXAMPLES / "rack-16" / "agent.yaml")
