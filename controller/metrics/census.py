@@ -1,5 +1,6 @@
 """One look at the fabric for its gauges: taken at once on the event loop, worked out elsewhere. It changes nothing."""
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ class Census:
         hops: that the fabric has.
         in_flight: rings that are being changed.
         in_rings, spares: positions, ascending.
-        gpus_wasted: of spares that no further ring of the largest size in use could have.
+        gpus_wasted: see `wasted_gpus`.
     """
 
     view: FabricView
@@ -52,22 +53,33 @@ def take_census(state: State, now: float) -> Census:
         in_flight=len(state.in_flight),
         in_rings=sorted(position for ring in state.rings.values() for position in ring.chain),
         spares=view.spare_positions,
-        gpus_wasted=wasted_gpus(state, len(view.spare_positions)),
+        gpus_wasted=wasted_gpus(state),
     )
 
 
-def wasted_gpus(state: State, spares: int) -> int:
-    """GPUs of spares that fit in no further ring; the paper's waste, for the rings that there are.
+def wasted_gpus(state: State) -> int:
+    """GPUs that may be used and fit in no ring of the largest size in use, had every ring been laid anew.
 
-    What lies between two rings is counted by itself: a new ring would be laid there and move none.
+    That is the waste of the paper: it says what faults cost, not how full the fabric is. 0 while there is no job.
     """
-    nodes = max((job.tp for job in state.jobs.values()), default=0) // state.wiring.spec.gpus
+    gpus = state.wiring.spec.gpus
+    nodes = max((job.tp for job in state.jobs.values()), default=0) // gpus
     if not nodes:
         return 0
     order = state.planner.order
-    most = spares // nodes
-    fit = sum(order.room(first, last, nodes, most) for first, last in order.gaps()) if most else 0
-    return (spares - min(fit, most) * nodes) * state.wiring.spec.gpus
+    start = _best_cut(bytes(order.usable)) if order.closed else 0
+    strip = order.strip(start, start + order.size - 1)
+    usable = strip.usable_in(strip.first, strip.last)
+    return (usable - strip.room(start, nodes, usable) * nodes) * gpus
+
+
+def _best_cut(usable: bytes) -> int:
+    """Where a closed order is cut open to count rings: behind its longest run of nodes that may not be used.
+
+    If any run is too long for a hop, that one is, and no ring leads over it; if none is, any place will do.
+    """
+    runs = list(re.finditer(rb"\0+", usable + usable))
+    return max(runs, key=lambda run: run.end() - run.start()).end() % len(usable) if runs else 0
 
 
 def spare_distances(census: Census, *, closed: bool) -> tuple[int, int] | None:

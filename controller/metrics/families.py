@@ -68,7 +68,7 @@ GPUS_HEALTHY = _gauge("gpus_healthy", "GPUs of nodes that are not FAILED")
 GPUS_IN_RINGS = _gauge("gpus_in_rings", "GPUs of ACTIVE rings")
 GPUS_WASTED = _gauge(
     "gpus_wasted",
-    "GPUs of spares that no further ring of the largest size in use could have, wherever it was laid among them",
+    "GPUs that may be used and that fit in no ring of the largest size in use, had every ring been laid anew",
 )
 WASTE = _gauge("waste_ratio", "Wasted GPUs as part of all GPUs, 0 to 1")
 

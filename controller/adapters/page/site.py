@@ -158,7 +158,7 @@ def look(state: State, now: float, *, store_trouble: str) -> Shown:
         fabric=fabric,
         picture=view_picture(state),
         jobs=view.view_jobs(state),
-        gpus_wasted=wasted_gpus(state, fabric.spares),
+        gpus_wasted=wasted_gpus(state),
         starting=not state.open,
         store_trouble=store_trouble,
     )

@@ -17,20 +17,29 @@ def look():
     return lambda world: take_census(world.engine.state, world.now)
 
 
-def test_spares_that_a_ring_could_have_are_no_waste(make_world, look):
+def test_nodes_that_a_ring_could_have_are_no_waste(make_world, look):
     world = make_world(nodes=12, k=2).start()
     assert look(world).gpus_wasted == 0, "no job says how large a ring is"
     world.submit(rings=1, tp=16)
     assert (len(look(world).spares), look(world).gpus_wasted) == (8, 0)
 
 
-def test_spares_that_make_no_whole_ring_are_waste(make_world, look):
-    """Eleven nodes are left of twelve; a ring of four has two of its like beside it, less one node."""
+def test_nodes_that_make_no_whole_ring_are_waste(make_world, look):
+    """Eleven nodes are left of twelve: two rings of four, and three nodes."""
     world = make_world(nodes=12, k=2).start()
     world.submit(rings=1, tp=16)
-    spare = next(name for name in ("n11", "n10", "n9") if name not in world.chain("train/0"))
-    world.fail(FaultKind.GPU_LOST, spare)
+    world.fail(FaultKind.GPU_LOST, world.chain("train/0")[1])
     assert (len(look(world).spares), look(world).gpus_wasted) == (7, 3 * 4)
+
+
+def test_pieces_that_no_hop_joins_are_counted_by_themselves(make_world, look):
+    """Ten nodes between two walls, and two on the other side of them, wherever the numbers begin."""
+    for first in range(16):
+        world = make_world(nodes=16, k=2).start()
+        for wall in (first, first + 1, first + 12, first + 13):
+            world.fail(FaultKind.GPU_LOST, f"n{wall % 16}")
+        world.submit(rings=1, tp=16)
+        assert look(world).gpus_wasted == (2 + 2) * 4
 
 
 def test_a_wanted_ring_without_nodes_waits(make_world, look):
@@ -38,7 +47,7 @@ def test_a_wanted_ring_without_nodes_waits(make_world, look):
     world.submit(rings=2, tp=16, min_rings=1)
     world.fail(FaultKind.GPU_LOST, "n1")
     taken = look(world)
-    assert (taken.rings_waiting, taken.jobs["DEGRADED"], taken.gpus_wasted) == (1, 1, 3 * 4)
+    assert (taken.rings_waiting, taken.jobs["DEGRADED"], taken.gpus_wasted) == (1, 1, (1 + 2) * 4)
 
 
 def test_jobs_are_named_with_their_generations(world, look):
