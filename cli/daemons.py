@@ -19,6 +19,7 @@ from typing import IO, Any, TypeVar
 
 import click
 
+from ringlight.cli import service_manager
 from ringlight.fabric.errors import InvalidError
 
 STOP_LIMIT = 10.0  # seconds an orderly stop may take: twice of what daemons promise
@@ -48,9 +49,10 @@ def daemon_options(command: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def announce(text: str) -> None:
-    """Tell whoever started this daemon that it is ready: one line on standard output."""
+    """Tell whoever started this daemon that it is ready: one line on standard output, and systemd's socket."""
     click.echo(text)
     sys.stdout.flush()
+    service_manager.tell_ready(text)
 
 
 def run_daemon(daemon: Coroutine[Any, Any, None], *, log_level: str, until_stdin_closes: bool) -> None:
@@ -95,6 +97,7 @@ class _Stop:
             return
         self.requested = True
         _log.info("stopping: %s", reason)
+        service_manager.tell_stopping()
         faulthandler.dump_traceback_later(STOP_LIMIT, exit=True, file=sys.__stderr__ or sys.stderr)
         self._task.cancel()
 
