@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from random import Random
 
 from ringlight import __version__
-from ringlight.agents.backoff import Backoff
 from ringlight.agents.link import Dial
 from ringlight.agents.node import ServedNode
 from ringlight.agents.ports import CircuitDriver, GpuHealth
-from ringlight.agents.session import DuplicateAgentError, Session
+from ringlight.agents.session import BeatElsewhere, DuplicateAgentError, Session
 from ringlight.agents.session_end import SessionEnd, end_of
 from ringlight.agents.settings import AgentSettings
 from ringlight.agents.state_file import FenceFile
 from ringlight.agents.tally import Tally
 from ringlight.fabric.errors import UnavailableError
+from ringlight.protos.backoff import Backoff
 from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.v1 import agent_pb2 as pb
 
@@ -46,6 +46,7 @@ class Agent:
         fences: whom it has obeyed; loaded.
         rng: for the jitter of pauses.
         settings: how it behaves.
+        beat_elsewhere: see `Session`.
         on_welcome: called at each welcome.
 
     Attributes:
@@ -62,6 +63,7 @@ class Agent:
         fences: FenceFile,
         rng: Random,
         settings: AgentSettings | None = None,
+        beat_elsewhere: BeatElsewhere | None = None,
         on_welcome: Callable[[], None] = lambda: None,
     ) -> None:
         self._identity = identity
@@ -69,6 +71,7 @@ class Agent:
         self._fences = fences
         self._settings = settings or AgentSettings()
         self.tally = Tally()
+        self._beat_elsewhere = beat_elsewhere
         self._on_welcome = on_welcome
         self._backoff = Backoff(rng, first=self._settings.backoff_first, cap=self._settings.backoff_cap)
         self._session: Session | None = None
@@ -117,6 +120,7 @@ class Agent:
                 fences=self._fences,
                 settings=self._settings,
                 tally=self.tally,
+                beat_elsewhere=self._beat_elsewhere,
                 on_welcome=self._welcomed,
             )
             try:

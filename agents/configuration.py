@@ -85,6 +85,19 @@ def _spelled_out(value: Any) -> Any:
     return {"none": {}} if value == "none" else value
 
 
+class MqttFile(_Model):
+    """Heartbeats go over a broker, and over the stream whenever they are not answered."""
+
+    broker: str
+    """Its address: `mqtt://HOST`, or `mqtts://USER@HOST` for TLS."""
+
+    password_file: _FilePath | None = None
+    """A file with the password in its first line."""
+
+    ca_file: _FilePath | None = None
+    """Certificates that the broker's is checked by (PEM), in place of the system's."""
+
+
 class NodeFile(_Model):
     """One node."""
 
@@ -112,6 +125,9 @@ class AgentFile(_Model):
 
     metrics: _Address | None = None
     """Where the agent's own metrics are served; nowhere when left out."""
+
+    mqtt: MqttFile | None = None
+    """Where heartbeats go instead of the stream; see docs/mqtt.md."""
 
     nodes: Annotated[dict[str, NodeFile], Field(min_length=1)]
     """The nodes it serves, by name."""

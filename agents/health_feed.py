@@ -12,11 +12,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from ringlight.agents.backoff import Backoff
 from ringlight.agents.ports import FaultClosed, FaultOpened, GpuHealth, HealthEvent
 from ringlight.agents.settings import AgentSettings
 from ringlight.fabric.circuits import HEALTH_FEED_LOST, Fault, FaultClass
 from ringlight.fabric.errors import UnavailableError
+from ringlight.protos.backoff import Backoff
 from ringlight.protos.conversation import until_first_ends
 
 _log = logging.getLogger(__name__)

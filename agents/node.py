@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Mapping
 from random import Random
 
-from ringlight.agents.backoff import Backoff
 from ringlight.agents.executor import Executor
 from ringlight.agents.health_feed import HealthFeed
 from ringlight.agents.messages import (
@@ -41,6 +40,7 @@ from ringlight.agents.tally import NodeTally
 from ringlight.fabric.circuits import PortKey
 from ringlight.fabric.errors import UnavailableError
 from ringlight.fabric.outcomes import ApplyCode
+from ringlight.protos.backoff import Backoff
 from ringlight.protos.conversation import until_first_ends
 from ringlight.protos.v1 import agent_pb2 as pb
 

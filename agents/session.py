@@ -37,6 +37,10 @@ from ringlight.protos.v1 import agent_pb2 as pb
 _log = logging.getLogger(__name__)
 
 
+BeatElsewhere = Callable[[str, pb.Heartbeat], bool]
+"""Sends a heartbeat of a session another way than over its stream; says whether it did."""
+
+
 class AgentRefusedError(RinglightError):
     """The controller will never accept this agent as it is."""
 
@@ -58,6 +62,7 @@ class Session:
         version: of this software, for people.
         nodes: what the agent serves.
         tally: where what is sent is counted.
+        beat_elsewhere: another way for heartbeats; None when there is none.
         on_welcome: called at the welcome.
     """
 
@@ -71,6 +76,7 @@ class Session:
         fences: FenceFile,
         settings: AgentSettings,
         tally: Tally | None = None,
+        beat_elsewhere: BeatElsewhere | None = None,
         on_welcome: Callable[[], None] = lambda: None,
     ) -> None:
         self.introduced: set[str] = set()  # nodes of which the hello spoke, as long as their hardware answers
@@ -86,6 +92,9 @@ class Session:
         self._fences = fences
         self._settings = settings
         self._tally = tally or Tally()
+        self._beat_elsewhere = beat_elsewhere
+        self._answered = True  # the last heartbeat was
+        self._name = ""
         self._on_welcome = on_welcome
         self._stopping = False
         self._interval = 1.0
@@ -127,6 +136,7 @@ class Session:
             text = "the controller did not answer the hello with a welcome"
             raise SessionLostError(SessionEnd.NO_WELCOME, text, hint=hint)
         self._interval = message.welcome.heartbeat_interval
+        self._name = message.welcome.session
         if message.welcome.epoch < self._fences.fence.epoch:
             text = f"this controller has epoch {message.welcome.epoch}, and {self._fences.fence.epoch} was seen"
             raise SessionLostError(SessionEnd.OUTRANKED, text, hint="an earlier controller came back: stop it")
@@ -196,6 +206,8 @@ class Session:
         while (message := await link.read()) is not None:
             self._last_heard = asyncio.get_running_loop().time()
             match message.WhichOneof("body"):
+                case "heard":
+                    self._answered = True
                 case "set_circuits":
                     self._command(message.set_circuits)
                 case "confirm":
@@ -261,7 +273,13 @@ class Session:
             await asyncio.sleep(pause)
             pause = self._interval
             await self._refresh()
-            self.outbox.beat()
+            # One that was not answered may have got lost on another way: this one goes over the stream.
+            elsewhere = self._beat_elsewhere if self._answered else None
+            self._answered = False
+            if elsewhere is not None and elsewhere(self._name, self._heartbeat().heartbeat):
+                self._tally.heartbeats += 1
+            else:
+                self.outbox.beat()
 
     async def _refresh(self) -> None:
         """Read all bundles. One node that does not answer must not make the heartbeat of all others late."""

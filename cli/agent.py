@@ -71,5 +71,5 @@ def agent(
     else:
         configuration = emulated_agent(agent_id=agent_id, nodes=nodes, controller=address, socket=socket, state=state)
     hardware = hardware_of(configuration.file, configuration.wiring, SystemRandom())
-    daemon = run_agent(configuration.file, hardware, ready=announce)
+    daemon = run_agent(configuration, hardware, ready=announce)
     run_daemon(daemon, log_level=log_level, until_stdin_closes=until_stdin_closes)

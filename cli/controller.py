@@ -28,6 +28,9 @@ from ringlight.cli.options import CONTROLLER_ADDRESS, HOST_PORT, HTTP_ADDRESS
     show_default=True,
     help="The live page, /metrics, /livez and /readyz.",
 )
+@click.option("--mqtt", metavar="URL", help="Broker for events, jobs and heartbeats: mqtt://HOST, mqtts://USER@HOST.")
+@click.option("--mqtt-password", type=click.Path(path_type=Path), help="File with the password in its first line.")
+@click.option("--mqtt-ca", type=click.Path(path_type=Path), help="Certificates that the broker's is checked by (PEM).")
 @daemon_options
 def controller(
     *,
@@ -36,6 +39,9 @@ def controller(
     state: Path,
     listen: str,
     http: str,
+    mqtt: str | None,
+    mqtt_password: Path | None,
+    mqtt_ca: Path | None,
     log_level: str,
     until_stdin_closes: bool,
 ) -> None:
@@ -47,6 +53,10 @@ def controller(
     from ringlight.controller.configuration_file import load_settings  # noqa: PLC0415
     from ringlight.controller.daemon import run_controller  # noqa: PLC0415  # heavy, and not for --help
     from ringlight.fabric.file import load_fabric  # noqa: PLC0415
+    from ringlight.protos.bus.broker import broker_at  # noqa: PLC0415
+
+    if mqtt is None and (mqtt_password or mqtt_ca):
+        raise click.UsageError("--mqtt-password and --mqtt-ca go with --mqtt")
 
     daemon = run_controller(
         fabric=load_fabric(fabric_file),
@@ -54,6 +64,7 @@ def controller(
         state_dir=state,
         listen=listen,
         http=http,
+        broker=None if mqtt is None else broker_at(mqtt, password_file=mqtt_password, ca_file=mqtt_ca),
         ready=announce,
     )
     run_daemon(daemon, log_level=log_level, until_stdin_closes=until_stdin_closes)

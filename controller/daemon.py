@@ -8,11 +8,13 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import SystemRandom
 
 import grpc.aio
 
 from ringlight.controller.adapters.clock import SystemClock
 from ringlight.controller.adapters.loop_lag import LoopLag
+from ringlight.controller.adapters.mqtt import ControllerOnMqtt
 from ringlight.controller.adapters.northbound import FabricService
 from ringlight.controller.adapters.page.site import Page
 from ringlight.controller.adapters.probe import ProbeHook
@@ -26,6 +28,7 @@ from ringlight.controller.runtime import Runtime
 from ringlight.controller.settings import Settings
 from ringlight.fabric.spec import FabricSpec
 from ringlight.fabric.wiring import Wiring
+from ringlight.protos.bus.broker import Broker
 from ringlight.protos.channel import server_options
 from ringlight.protos.http_face import HttpFace, serve_http
 from ringlight.protos.serving import add_health_and_reflection, bind, set_serving
@@ -47,6 +50,7 @@ async def run_controller(
     state_dir: Path,
     listen: str,
     http: str,
+    broker: Broker | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Run the controller until cancelled; cancellation is the orderly way to stop it.
@@ -57,6 +61,7 @@ async def run_controller(
         state_dir: where the store is; made when missing.
         listen: ``HOST:PORT`` for agents and operators.
         http: ``HOST:PORT`` for the page, metrics and health.
+        broker: where events and jobs are told, and heartbeats heard, over MQTT; None for nowhere.
         ready: called once with one line that names both addresses.
 
     Raises:
@@ -67,12 +72,15 @@ async def run_controller(
     kept = settings.store
     store = SqliteStore(state_dir, clock, events_kept=kept.events_kept, block=kept.generation_block)
     runtime = Runtime(engine, store, clock)
+    service = AgentService(runtime)
+    mqtt = ControllerOnMqtt(broker, runtime, service, SystemRandom()) if broker is not None else None
     lag = LoopLag(clock.monotonic)
-    metrics = Metrics(
-        lambda: take_census(engine.state, runtime.now),
-        runtime.tally,
-        lambda: Process(not runtime.store_trouble, runtime.events_dropped, lag.worst),
-    )
+
+    def process() -> Process:
+        bus = mqtt.report() if mqtt is not None else None
+        return Process(not runtime.store_trouble, runtime.events_dropped, lag.worst, bus)
+
+    metrics = Metrics(lambda: take_census(engine.state, runtime.now), runtime.tally, process)
     hint = "is another controller running? choose another --http address"
     face = HttpFace(metrics.render, runtime.why_not_ready, hint=hint, more=Page(runtime).install)
     probe = ProbeHook(settings.probe, runtime.feed)
@@ -84,8 +92,10 @@ async def run_controller(
             tasks.create_task(lag.run_forever(), name="loop lag"),
         ]
         try:
-            async with serve_http(face, http) as http_address, _serve_grpc(runtime, listen) as (service, grpc_address):
+            async with serve_http(face, http) as http_address, _serve_grpc(runtime, service, listen) as grpc_address:
                 owned.append(tasks.create_task(service.watch(), name="session watch"))
+                if mqtt is not None:
+                    owned.append(tasks.create_task(mqtt.run_forever(), name="MQTT"))
                 ready(f"ready grpc={grpc_address} http={http_address}")
                 await asyncio.Event().wait()
         finally:
@@ -105,9 +115,8 @@ async def _open_store(runtime: Runtime) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _serve_grpc(runtime: Runtime, address: str) -> AsyncIterator[tuple[AgentService, str]]:
+async def _serve_grpc(runtime: Runtime, service: AgentService, address: str) -> AsyncIterator[str]:
     server = grpc.aio.server(options=server_options())
-    service = AgentService(runtime)
     agent_pb2_grpc.add_AgentServiceServicer_to_server(service, server)
     fabric_pb2_grpc.add_FabricServiceServicer_to_server(FabricService(runtime), server)
     health = add_health_and_reflection(server, _SERVICES)
@@ -115,7 +124,7 @@ async def _serve_grpc(runtime: Runtime, address: str) -> AsyncIterator[tuple[Age
     await server.start()
     await set_serving(health, _SERVICES, serving=True)
     try:
-        yield service, bound
+        yield bound
     finally:
         await set_serving(health, _SERVICES, serving=False)
         service.close_all("the controller is stopping")

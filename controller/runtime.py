@@ -109,6 +109,11 @@ class Runtime:
         return self._clock.monotonic()
 
     @property
+    def wall(self) -> float:
+        """Seconds since 1970, for people."""
+        return self._clock.wall()
+
+    @property
     def events_dropped(self) -> int:
         """Events that will never be in the store, since it could not be written for too long."""
         return self._unwritten.events_dropped
@@ -236,7 +241,7 @@ class Runtime:
                 self._wake_at(effect.when)
 
     def _note_lagging(self) -> None:
-        self.tally.drops["watch"] += 1
+        self.tally.watch_drops += 1
 
     def _publish(self, event: FabricEvent) -> None:
         logged = LoggedEvent(event, self._clock.wall())

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from ringlight.agents.backoff import Backoff
 from ringlight.agents.fencing import Fence
 from ringlight.agents.obedience import (
     Command,
@@ -42,6 +41,7 @@ from ringlight.emulator.plant import FaultClosed, FaultOpened, HardwareFault, Li
 from ringlight.fabric.circuits import Fault, FaultClass, digest
 from ringlight.fabric.inventory import inventory_of
 from ringlight.fabric.protocol import PROTOCOL, SILENT_INTERVALS
+from ringlight.protos.backoff import Backoff
 from ringlight.simulator.messages import Ended, Goodbye, ToAgent, Welcome
 from ringlight.simulator.ports import Environment, Write
 from ringlight.simulator.schedule import Timer

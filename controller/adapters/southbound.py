@@ -184,6 +184,21 @@ class AgentService(agent_pb2_grpc.AgentServiceServicer):
             await context.write(message)
             link.sending_since = None
 
+    def hear(self, session: str, agent: str, boot: str, heartbeat: pb.AgentMessage) -> bool:
+        """Take a heartbeat that came another way than its session's stream; False when no such session is live.
+
+        It is answered over the stream, so that the agent knows that it is heard.
+        """
+        runtime, link = self._runtime, self._links.get(session)
+        record = runtime.engine.state.sessions.get(session)
+        event = event_from(session, heartbeat)
+        if link is None or record is None or event is None or (record.agent, record.agent_boot) != (agent, boot):
+            return False
+        link.last_heard = runtime.now
+        runtime.feed(event)
+        link.beat(runtime.engine.state.epoch)
+        return True
+
     async def watch(self) -> None:
         """Put an end to dead sessions. Runs until cancelled; owned by the daemon."""
         interval = self._runtime.engine.state.settings.heartbeat.interval

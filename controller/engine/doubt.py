@@ -57,6 +57,7 @@ def doubt_oneself(state: State, now: float) -> None:
     situation = doubt.Situation(
         starting=not state.open,
         stalled=state.stalled,
+        deaf=f"heartbeats come over a broker that is out of reach: {state.bus_lost}" if state.bus_lost else "",
         speaking=len(state.speaking),
         known=len(state.speaking) + len(state.quiet),
     )

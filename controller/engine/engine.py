@@ -51,6 +51,8 @@ from ringlight.controller.engine.effects import (
 from ringlight.controller.engine.events import (
     AgentHello,
     Applied,
+    BusBack,
+    BusLost,
     EndAudit,
     Event,
     FaultCleared,
@@ -160,6 +162,10 @@ class Engine:
                 tell_begun_anew(state, event)
             case StoreTaken():
                 depose(state, event.reason)
+            case BusLost():
+                state.bus_lost = event.reason
+            case BusBack():
+                state.bus_lost = ""
             case AgentHello():
                 welcome(state, event, change, now)
             case SessionLost():

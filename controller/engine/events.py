@@ -71,6 +71,18 @@ class StoreTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class BusLost:
+    """The broker over which agents beat is out of reach: what they say there is not heard."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BusBack:
+    """It is in reach again."""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeHello:
     """What an agent read from one node's hardware when it dialled."""
 
@@ -394,6 +406,8 @@ Event = (
     Restored
     | StoreBegunAnew
     | StoreTaken
+    | BusLost
+    | BusBack
     | AgentHello
     | SessionLost
     | Heartbeat

@@ -366,7 +366,7 @@ class State:
         self.untested: dict[HopKey, float] = {}  # were dead since then, may be tried again, and were not seen lit yet
         self.wall_offset = 0.0  # wall-clock time minus ours
         self.now = -math.inf  # of the event being handled
-        self.stalled = ""  # why our own sense of time is not to be trusted at present
+        self.stalled = self.bus_lost = ""  # why our sense of time, and our hearing, are not to be trusted at present
         self.stalled_until = -math.inf
         self.trusted_since = 0.0  # silence is counted from then at the earliest
         self.open = False  # absence may be reasoned about: see engine

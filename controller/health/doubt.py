@@ -20,12 +20,14 @@ class Situation:
         speaking: nodes that were heard lately.
         known: nodes that should be heard: those that dialled in before, and those in rings. Nodes that failed already,
             and those that somebody works on or took out of use, are not missed.
+        deaf: why it may not hear what agents say; or empty.
     """
 
     starting: bool
     stalled: str
     speaking: int
     known: int
+    deaf: str = ""
 
 
 def doubts(situation: Situation, settings: DoubtSettings) -> tuple[str, ...]:
@@ -33,8 +35,7 @@ def doubts(situation: Situation, settings: DoubtSettings) -> tuple[str, ...]:
     reasons = []
     if situation.starting:
         reasons.append("the controller started a moment ago; agents are still dialling in")
-    if situation.stalled:
-        reasons.append(situation.stalled)
+    reasons += [why for why in (situation.stalled, situation.deaf) if why]
     if situation.speaking < settings.quorum * situation.known:
         reasons.append(
             f"only {situation.speaking} of {situation.known} known nodes speak: more likely we are deaf than all of "

@@ -7,6 +7,7 @@ Label values are closed sets of words of ours, but for three: `node` (only nodes
 from ringlight.controller.engine.causes import Reason
 from ringlight.controller.engine.state import JobState, Overlay, RingState
 from ringlight.controller.health.verdicts import Verdict
+from ringlight.controller.metrics.rejection import Rejection
 from ringlight.controller.metrics.session_end import SessionEnd
 from ringlight.fabric.metric_family import Family, Kind, Label
 
@@ -16,7 +17,7 @@ GATES = ("silence", "breaker", "pause", "term")
 EVIDENCE = ("report", "darkness", "light", "witness", "rule", "silence")
 PHASES = ("plan", "switch", "verify", "total")
 RESULTS = ("active", "waiting")
-QUEUES = ("store", "watch")
+QUEUES = ("store", "watch", "mqtt-in", "mqtt-out")
 SHOWN_RING_STATES = tuple(state.value for state in RingState if state is not RingState.RELEASED)
 SHOWN_JOB_STATES = tuple(state.value for state in JobState if state is not JobState.RELEASED)
 
@@ -115,8 +116,18 @@ STORE_OK = _gauge("store_ok", "1 while the store can be written")
 STORE_ERRORS = _counter("store_errors", "Attempts to write the store that failed")
 DROPS = _counter(
     "queue_drops",
-    "What full queues dropped: events on their way to the store, or to whoever watches",
+    "What full queues dropped: events on their way to the store or to whoever watches, and messages over MQTT",
     Label("queue", QUEUES),
+)
+BUS_CONNECTED = _gauge("bus_connected", "1 while there is a connection to the MQTT broker; absent without a broker")
+BUS_LOSSES = _counter("bus_losses", "Connections to the MQTT broker that broke; absent without a broker")
+BUS_MESSAGES = _counter(
+    "bus_messages", "Messages over MQTT; absent without a broker", Label("direction", ("in", "out"))
+)
+BUS_REJECTED = _counter(
+    "bus_rejected",
+    "Heartbeats over MQTT that counted for nothing, by why; absent without a broker",
+    Label("reason", tuple(Rejection)),
 )
 LOOP_LAG = _gauge("loop_lag_seconds", "Longest that the controller's event loop was late within the last minute")
 
@@ -131,6 +142,7 @@ SECTIONS: tuple[tuple[str, tuple[Family, ...]], ...] = (
     ),
     ("Agents", (SESSIONS, SESSIONS_OPENED, SESSION_ENDS, HEARTBEATS, HEARTBEAT_GAP)),
     ("Gates", (GATE, BREAKER_FAILURES, BREAKER_ALLOWANCE)),
+    ("MQTT", (BUS_CONNECTED, BUS_LOSSES, BUS_MESSAGES, BUS_REJECTED)),
     ("The process", (EVENTS, STORE_OK, STORE_ERRORS, DROPS, LOOP_LAG)),
 )
 FAMILIES = tuple(family for _, families in SECTIONS for family in families)

@@ -6,9 +6,23 @@ from dataclasses import dataclass
 from ringlight import __version__
 from ringlight.controller.metrics import families as f
 from ringlight.controller.metrics.census import Census, spare_distances
+from ringlight.controller.metrics.rejection import Rejection
 from ringlight.controller.metrics.session_end import SessionEnd
 from ringlight.controller.metrics.tally import Tally
 from ringlight.fabric.metric_family import Distributions, Family, Labels, Samples
+
+
+@dataclass(frozen=True, slots=True)
+class BusReport:
+    """How the connection to the MQTT broker fares."""
+
+    connected: bool
+    losses: int
+    received: int
+    sent: int
+    dropped_in: int
+    dropped_out: int
+    rejected: Mapping[Rejection, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +33,13 @@ class Process:
         store_ok: the store can be written.
         events_dropped: that the store never took.
         loop_lag: seconds that the event loop was late, at most, within the last minute.
+        bus: None without a broker.
     """
 
     store_ok: bool
     events_dropped: int
     loop_lag: float
+    bus: BusReport | None = None
 
 
 def samples(census: Census, tally: Tally, process: Process) -> Iterator[Samples | Distributions]:
@@ -35,6 +51,7 @@ def samples(census: Census, tally: Tally, process: Process) -> Iterator[Samples 
     yield from _healing(census, tally)
     yield from _agents(census, tally)
     yield from _gates(census)
+    yield from _bus(process.bus)
     yield from _process(tally, process)
 
 
@@ -114,11 +131,28 @@ def _gates(census: Census) -> Iterator[Samples]:
     yield _one(f.BREAKER_ALLOWANCE, view.breaker_allowance)
 
 
+def _bus(bus: BusReport | None) -> Iterator[Samples]:
+    if bus is None:
+        yield from (Samples(family, []) for family in (f.BUS_CONNECTED, f.BUS_LOSSES, f.BUS_MESSAGES, f.BUS_REJECTED))
+        return
+    yield _one(f.BUS_CONNECTED, bus.connected)
+    yield _one(f.BUS_LOSSES, bus.losses)
+    yield _by_word(f.BUS_MESSAGES, {"in": bus.received, "out": bus.sent})
+    yield _by_word(f.BUS_REJECTED, {why: bus.rejected.get(why, 0) for why in Rejection})
+
+
 def _process(tally: Tally, process: Process) -> Iterator[Samples]:
     yield Samples(f.EVENTS, _by_name(tally.events))
     yield _one(f.STORE_OK, process.store_ok)
     yield _one(f.STORE_ERRORS, tally.store_errors)
-    yield _by_word(f.DROPS, {**{queue: tally.drops[queue] for queue in f.QUEUES}, "store": process.events_dropped})
+    bus = process.bus
+    dropped = {
+        "store": process.events_dropped,
+        "watch": tally.watch_drops,
+        "mqtt-in": bus.dropped_in if bus else 0,
+        "mqtt-out": bus.dropped_out if bus else 0,
+    }
+    yield _by_word(f.DROPS, dropped)
     yield _one(f.LOOP_LAG, process.loop_lag)
 
 

@@ -35,7 +35,7 @@ class Tally:
         gaps: seconds between two of a session.
         sessions_opened: sessions that were let in.
         session_ends: by why.
-        drops: what full queues dropped, by queue; the store's is counted elsewhere.
+        watch_drops: events that a watcher had no room for.
         store_errors: attempts to write it that failed.
         exported: by job, the newest generation that was published and acknowledged.
     """
@@ -49,7 +49,7 @@ class Tally:
     gaps: Distribution = field(default_factory=lambda: Distribution(HEARTBEAT_GAP.buckets))
     sessions_opened: int = 0
     session_ends: Counter[SessionEnd] = field(default_factory=Counter)
-    drops: Counter[str] = field(default_factory=Counter)
+    watch_drops: int = 0
     store_errors: int = 0
     exported: dict[str, int] = field(default_factory=dict)
 

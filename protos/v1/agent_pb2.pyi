@@ -635,6 +635,36 @@ class NodeHeartbeat(_message.Message):
 Global___NodeHeartbeat: _TypeAlias = NodeHeartbeat  # noqa: Y015
 
 @_typing.final
+class PublishedHeartbeat(_message.Message):
+    """A heartbeat that comes over MQTT in place of the stream: whose it is must be said. docs/mqtt.md"""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AGENT_BOOT_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    HEARTBEAT_FIELD_NUMBER: _builtins.int
+    agent_boot: _builtins.str
+    """as in the Hello of the session"""
+    session: _builtins.str
+    """as in its Welcome"""
+    @_builtins.property
+    def heartbeat(self) -> Global___Heartbeat: ...
+    def __init__(
+        self,
+        *,
+        agent_boot: _builtins.str = ...,
+        session: _builtins.str = ...,
+        heartbeat: Global___Heartbeat | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["heartbeat", b"heartbeat"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_boot", b"agent_boot", "heartbeat", b"heartbeat", "session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PublishedHeartbeat: _TypeAlias = PublishedHeartbeat  # noqa: Y015
+
+@_typing.final
 class HealthReport(_message.Message):
     """A fault opened or closed on a node."""
 

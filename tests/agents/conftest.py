@@ -402,7 +402,7 @@ async def run_agent(controller, tmp_path, fast):
     """Starts an agent as a task; it is stopped after the test."""
     tasks = []
 
-    def start(hardware, *, settings=fast, boot="boot-1", on_welcome=lambda: None, dial=None):
+    def start(hardware, *, settings=fast, boot="boot-1", on_welcome=lambda: None, dial=None, beat_elsewhere=None):
         fences = FenceFile(tmp_path, "a1")
         fences.load()
         agent = Agent(
@@ -412,6 +412,7 @@ async def run_agent(controller, tmp_path, fast):
             fences=fences,
             rng=Random(1),
             settings=settings,
+            beat_elsewhere=beat_elsewhere,
             on_welcome=on_welcome,
         )
         task = asyncio.create_task(agent.run())

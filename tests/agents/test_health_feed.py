@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringlight.agents.backoff import Backoff
 from ringlight.agents.gpu.none import NoGpuHealth
 from ringlight.agents.health_feed import FEED_LOST, HealthFeed
 from ringlight.agents.ports import FaultClosed, FaultOpened
 from ringlight.agents.settings import AgentSettings
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.errors import UnavailableError
+from ringlight.protos.backoff import Backoff
 from ringlight.protos.v1 import agent_pb2 as pb
 
 FAULT = Fault("xid-1", "gpu3", FaultClass.DEGRADED, "xid:79")

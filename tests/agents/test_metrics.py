@@ -189,11 +189,13 @@ def test_an_error_without_a_reason_is_a_broken_stream():
 
 async def test_the_page_is_served_beside_the_agent(controller, hardware, tmp_path):
     hardware.driver.measurements = hardware.gpus.measurements = lambda: ()
-    file = emulated_agent(
+    configuration = emulated_agent(
         agent_id="a1", nodes=["n0"], controller=controller.address, socket=tmp_path / "none", state=tmp_path
-    ).file.model_copy(update={"metrics": "127.0.0.1:0"})
+    )
+    configuration = replace(configuration, file=configuration.file.model_copy(update={"metrics": "127.0.0.1:0"}))
     lines = asyncio.Queue()
-    daemon = asyncio.create_task(run_agent(file, lambda _: (hardware.driver, hardware.gpus), ready=lines.put_nowait))
+    parts = hardware.driver, hardware.gpus
+    daemon = asyncio.create_task(run_agent(configuration, lambda _: parts, ready=lines.put_nowait))
     async with asyncio.timeout(30):
         line = await lines.get()
     address = line.removeprefix("ready agent=a1 metrics=")

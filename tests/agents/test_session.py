@@ -168,6 +168,26 @@ async def test_an_epoch_that_was_outranked_is_not_obeyed(controller, run_agent, 
     assert hardware.writes == []
 
 
+async def test_heartbeats_go_another_way_as_long_as_they_are_answered(controller, run_agent, hardware, eventually):
+    elsewhere = []
+    run_agent({"n0": hardware}, beat_elsewhere=lambda *beat: elsewhere.append(beat) or True)
+    await eventually(lambda: len(elsewhere) >= 3)
+    assert not controller.heartbeats
+    session, heartbeat = elsewhere[0]
+    assert (session, heartbeat.nodes[0].node) == ("s1", "n0")
+    controller.heard_every = None
+    seen = len(elsewhere)
+    await controller.until(lambda: controller.heartbeats)
+    assert len(elsewhere) <= seen + 2, "one that was not answered is the last"
+
+
+async def test_heartbeats_go_over_the_stream_while_there_is_no_other_way(controller, run_agent, hardware):
+    asked = []
+    run_agent({"n0": hardware}, beat_elsewhere=lambda *_: asked.append(1) or False)
+    await controller.until(lambda: len(controller.heartbeats) >= 3)
+    assert asked
+
+
 async def test_a_welcome_without_an_interval_is_none(controller, run_agent, hardware):
     controller.interval = 0.0
     welcomes = []

@@ -193,10 +193,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     stand_in("ringlight.fabric.file", load_fabric=lambda path: ("fabric", path))
     stand_in("ringlight.controller.configuration_file", load_settings=lambda path: ("settings", path))
+    stand_in("ringlight.protos.bus.broker", broker_at=lambda *given, **files: ("broker", given, files))
     stand_in("ringlight.controller.daemon", run_controller=taking("controller"))
 
-    def run_agent(file: Any, hardware: Any, *, ready: Any) -> str:
-        found.update(file=file, hardware=hardware, ready=ready)
+    def run_agent(configuration: Any, hardware: Any, *, ready: Any) -> str:
+        found.update(file=configuration.file, hardware=hardware, ready=ready)
         return "agent"
 
     stand_in("ringlight.agents.daemon", run_agent=run_agent)
@@ -219,11 +220,13 @@ def test_controller_with_defaults(ringlight: Run, started: dict[str, Any]) -> No
         "state_dir": Path("ringlight-state"),
         "listen": "127.0.0.1:7400",
         "http": "127.0.0.1:7480",
+        "broker": None,
     }
 
 
 def test_controller_with_everything(ringlight: Run, started: dict[str, Any]) -> None:
     options = "--fabric f --config c --state s --listen [::]:1 --http h:2 --log-level debug --until-stdin-closes"
+    options += " --mqtt mqtts://u@b --mqtt-password p --mqtt-ca a"
     assert ringlight("controller", *options.split()).code == ExitCode.FINE
     assert started == {
         "ready": announce,
@@ -235,7 +238,15 @@ def test_controller_with_everything(ringlight: Run, started: dict[str, Any]) -> 
         "state_dir": Path("s"),
         "listen": "[::]:1",
         "http": "h:2",
+        "broker": ("broker", ("mqtts://u@b",), {"password_file": Path("p"), "ca_file": Path("a")}),
     }
+
+
+def test_a_password_is_for_a_broker(ringlight: Run, started: dict[str, Any]) -> None:
+    outcome = ringlight("controller", "--fabric", "f", "--mqtt-password", "p")
+    assert outcome.code == ExitCode.ERROR
+    assert "go with --mqtt" in outcome.err
+    assert not started
 
 
 def test_agent(ringlight: Run, started: dict[str, Any]) -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringlight.agents.backoff import Backoff
 from ringlight.agents.settings import AgentSettings
 from ringlight.controller.settings import SessionSettings
 from ringlight.controller.turnstile import Turnstile
+from ringlight.protos.backoff import Backoff
 
 AGENTS = 1_000
 

@@ -52,6 +52,7 @@ GOOD = {
     f"ringlight_store_ok{{{CONTROLLER}}}": 1,
     f'ringlight_job_generation{{job="train",{CONTROLLER}}}': 7,
     f'ringlight_export_generation{{job="train",{CONTROLLER}}}': 7,
+    f"ringlight_bus_connected{{{CONTROLLER}}}": 1,
     f"ringlight_agent_connected{{{AGENT}}}": 1,
     f"ringlight_agent_hardware_open{{{AGENT}}}": 1,
     f"ringlight_agent_health_feed_open{{{AGENT}}}": 1,
@@ -101,6 +102,7 @@ CASES = [
     Case("RinglightQueueDrops", {"ringlight_queue_drops_total": 3}),
     Case("RinglightLoopLag", {"ringlight_loop_lag_seconds": 0.8}),
     Case("RinglightExportsBehind", {"ringlight_job_generation": 8}),
+    Case("RinglightBrokerLost", {"ringlight_bus_connected": 0}),
     Case("RinglightSilenceGateShut", {'ringlight_gate_open{gate="silence"': 0}),
     Case("RinglightBreakerTripped", {'ringlight_gate_open{gate="breaker"': 0}),
     Case("RinglightPausedTooLong", {'ringlight_gate_open{gate="pause"': 0}),
@@ -137,6 +139,7 @@ WELL_ALL_THE_SAME = [
     ("nothing runs that could need a spare", {"ringlight_spares": 0, "ringlight_gpus_in_rings": 0}),
     ("rings heal, quickly", {"ringlight_reconfiguration_seconds": 1}),
     ("nothing is published", {"ringlight_export_generation": None, "ringlight_job_generation": 9}),
+    ("there is no broker", {"ringlight_bus_connected": None}),
     ("somebody was released from quarantine", {"ringlight_nodes_quarantined": 0}),
 ]
 

@@ -43,7 +43,7 @@ class Site:
         }
 
 
-def agent_file(directory, name: str, nodes: range, controller: str, gpus=None) -> str:
+def agent_file(directory, name: str, nodes: range, controller: str, *, gpus=None, mqtt=None) -> str:
     socket = str(directory / "modules.sock")
 
     def bundles(node: str) -> list[list[dict]]:
@@ -66,16 +66,19 @@ def agent_file(directory, name: str, nodes: range, controller: str, gpus=None) -
         "metrics": lasting_address(),
         "nodes": {f"n{number}": node(number) for number in nodes},
     }
+    if mqtt is not None:
+        file["mqtt"] = {"broker": mqtt}
     path = directory / f"{name}.yaml"
     path.write_text(yaml.safe_dump(file), encoding="utf-8")
     return str(path)
 
 
 @asynccontextmanager
-async def run_site(directory, *, tp: int = 24, settings=None, gpus=None):
+async def run_site(directory, *, tp: int = 24, settings=None, gpus=None, mqtt: str | None = None):
     """Emulated modules, a controller, two agents with four nodes each, and one ring. Addresses outlast restarts.
 
-    `gpus` says of a node of the second agent where the health of its GPUs is from, as the agent's file does.
+    `gpus` says of a node of the second agent where the health of its GPUs is from, as the agent's file does; `mqtt` is
+    the address of a broker for all of them.
     """
     directory.mkdir(exist_ok=True)
     (directory / "fabric.yaml").write_text(yaml.safe_dump(FABRIC), encoding="utf-8")
@@ -86,6 +89,7 @@ async def run_site(directory, *, tp: int = 24, settings=None, gpus=None):
     emulated = ["emulator", "run", *fabric, "--listen", "127.0.0.1:0", *hardware]
     addresses = "--listen", lasting_address(), "--http", lasting_address()
     deciding = ["controller", *fabric, "--config", str(directory / "controller.yaml"), *addresses]
+    deciding += [] if mqtt is None else ["--mqtt", mqtt]
     emulator = Daemon("emulator", [*emulated, "--state", str(directory / "hw")], directory / "emulator.log")
     controller = Daemon("controller", [*deciding, "--state", str(directory / "state")], directory / "controller.log")
     async with AsyncExitStack() as running:
@@ -94,7 +98,8 @@ async def run_site(directory, *, tp: int = 24, settings=None, gpus=None):
             running.push_async_callback(daemon.stop)
         agents = []
         for number, nodes in enumerate((range(NODES // 2), range(NODES // 2, NODES))):
-            path = agent_file(directory, f"a{number}", nodes, controller.addresses["grpc"], gpus if number else None)
+            more = {"gpus": gpus if number else None, "mqtt": mqtt}
+            path = agent_file(directory, f"a{number}", nodes, controller.addresses["grpc"], **more)
             agents.append(Daemon(f"a{number}", ["agent", "--config", path], directory / f"a{number}.log"))
             await agents[-1].start()
             running.push_async_callback(agents[-1].stop)

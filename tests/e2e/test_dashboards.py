@@ -9,10 +9,11 @@ from aiohttp import web
 
 from ringlight.protos.v1 import emulator_pb2 as pb
 from ringlight.protos.v1 import fabric_pb2
+from tests.e2e.mosquitto import Mosquitto, needs_mosquitto
 from tests.e2e.prometheus import needs_prometheus, run_prometheus
 from tests.e2e.site import NODES, run_site
 
-pytestmark = [pytest.mark.e2e, needs_prometheus]
+pytestmark = [pytest.mark.e2e, needs_prometheus, needs_mosquitto]
 
 BOARDS = Path(__file__).parents[2] / "deploy" / "grafana" / "dashboards"
 CHOSEN = {"$__rate_interval": "60s", "$__range": "60s", "$fabric": ".*", "$node": ".*"}
@@ -76,7 +77,12 @@ def queries():
 
 @pytest.mark.timeout(300)
 async def test_every_query_of_every_panel_has_data(tmp_path):
-    async with dcgm_exporter() as url, run_site(tmp_path / "site", tp=16, gpus=of_exporter(url)) as site:
+    broker = Mosquitto(tmp_path / "broker")
+    await broker.start()
+    async with (
+        dcgm_exporter() as url,
+        run_site(tmp_path / "site", tp=16, gpus=of_exporter(url), mqtt=f"mqtt://{broker.address}") as site,
+    ):
         agents = [agent.addresses["metrics"] for agent in site.agents]
         async with run_prometheus(
             tmp_path / "prometheus", controllers=[site.controller.addresses["http"]], agents=agents
@@ -91,3 +97,4 @@ async def test_every_query_of_every_panel_has_data(tmp_path):
             await prometheus.until('ringlight_node_abnormal{verdict="FAILED"}')
             empty = [where for where, expression in queries() if not await prometheus.query(expression)]
             assert not empty
+    await broker.stop()

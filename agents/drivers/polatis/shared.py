@@ -11,13 +11,13 @@ import asyncio
 import logging
 from random import Random
 
-from ringlight.agents.backoff import Backoff
 from ringlight.agents.drivers.polatis.dialogue import Expected, boot_mode, greet, look
 from ringlight.agents.drivers.polatis.live import LiveSwitch, Terms
 from ringlight.agents.drivers.polatis.patch import Patch
 from ringlight.agents.drivers.polatis.tally import Tally
 from ringlight.agents.drivers.polatis.wire import Wire
 from ringlight.fabric.errors import UnavailableError
+from ringlight.protos.backoff import Backoff
 
 _BACKOFF_FIRST = 0.1  # seconds: bound of the first pause
 _BACKOFF_CAP = 2.0  # seconds: well within what an agent gives hardware to be opened

@@ -163,11 +163,62 @@ CONTROLLER_BOARD = Board(
             Panel(
                 "table",
                 "Versions of jobs",
-                "The version that holds. What was published is in the metric ringlight_export_generation.",
-                (Query(f"max by (job) (ringlight_job_generation{{{FABRIC}}})"),),
+                "The version that holds (A), and the one that was published (B; nothing without a broker). Good: the"
+                " same.",
+                (
+                    Query(f"max by (job) (ringlight_job_generation{{{FABRIC}}})"),
+                    Query(f"max by (job) (ringlight_export_generation{{{FABRIC}}})"),
+                ),
                 "none",
                 8,
                 alerts=("RinglightExportsBehind",),
+            ),
+        ],
+        "MQTT": [
+            Panel(
+                "stat",
+                "The broker is reached",
+                "Over it events and jobs are told, and some agents beat. Good: yes; nothing is shown without a broker.",
+                (Query(f"min(ringlight_bus_connected{{{FABRIC}}})"),),
+                "none",
+                6,
+                words=YES_NO,
+                alerts=("RinglightBrokerLost",),
+            ),
+            Panel(
+                "trend",
+                "Messages",
+                "A second, by direction.",
+                (
+                    Query(
+                        f"sum by (direction) (rate(ringlight_bus_messages_total{{{FABRIC}}}[$__rate_interval]))",
+                        "{{direction}}",
+                    ),
+                ),
+                "ops",
+                6,
+            ),
+            Panel(
+                "trend",
+                "Connections that broke",
+                "Good: none. Many: two clients of one id, or an overloaded broker.",
+                (Query(f"sum(increase(ringlight_bus_losses_total{{{FABRIC}}}[$__rate_interval]))", "losses"),),
+                "none",
+                6,
+                alerts=("RinglightBrokerLost",),
+            ),
+            Panel(
+                "stack",
+                "Heartbeats that counted for nothing",
+                "By why. Good: nothing. no-session: of an agent that has another session by now.",
+                (
+                    Query(
+                        f"sum by (reason) (increase(ringlight_bus_rejected_total{{{FABRIC}}}[$__rate_interval]))",
+                        "{{reason}}",
+                    ),
+                ),
+                "none",
+                6,
             ),
         ],
         "Scrapes": [

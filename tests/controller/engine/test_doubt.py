@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringlight.controller.engine.events import Tick
+from ringlight.controller.engine.events import BusBack, BusLost, Tick
 from ringlight.controller.engine.state import RingState
 from ringlight.emulator.faults import FaultKind
 
@@ -283,3 +283,43 @@ def test_a_node_that_may_be_dialling_in_is_dead_only_when_the_gate_is_open(world
     assert world.verdict(victim) == "UNKNOWN"
     world.advance(15)
     assert world.verdict(victim) == "FAILED"
+
+
+def test_while_heartbeats_are_not_heard_for_want_of_a_broker_silence_moves_nothing(world):
+    """It may be us who are deaf, and nobody is judged by what was missed meanwhile."""
+    world.advance(5)
+    world.commands.clear()
+    victim = world.chain("train/0")[1]
+    world.handle(BusLost("connection refused"))
+    assert "over a broker that is out of reach: connection refused" in world.shut()["silence"]
+    world.fail(FaultKind.POWER_OFF, victim)
+    world.advance(30)
+    assert world.verdict(victim) != "FAILED"
+    assert not world.commands
+    world.handle(BusBack())
+    assert world.shut() == {}
+    world.advance(4)
+    assert world.verdict(victim) != "FAILED"
+    world.advance(3)
+    assert world.verdict(victim) == "FAILED"
+    assert victim not in world.chain("train/0")
+
+
+def test_an_outage_of_the_broker_is_no_fault_of_any_node(world):
+    """Agents whose heartbeats are not answered go on over their streams: nobody falls silent."""
+    told = len(world.told)
+    world.advance(5)
+    world.handle(BusLost("it ended"))
+    world.advance(30)
+    world.handle(BusBack())
+    world.advance(10)
+    assert {node.verdict.value for node in world.engine.state.nodes} == {"HEALTHY"}
+    assert [event.kind for event in world.told[told:]] == ["gate-shut", "gate-open"]
+
+
+def test_what_is_reported_while_the_broker_is_out_of_reach_is_acted_on(world):
+    world.handle(BusLost("it ended"))
+    victim = world.chain("train/0")[1]
+    world.fail(FaultKind.GPU_LOST, victim)
+    assert victim not in world.chain("train/0")
+    world.assert_light_is_plan()

@@ -15,6 +15,11 @@ def test_every_doubt_shuts_the_gate_and_says_why():
     )
 
 
+def test_who_may_be_deaf_doubts_itself():
+    situation = Situation(starting=False, stalled="", speaking=10, known=10, deaf="the broker is gone")
+    assert doubts(situation, DoubtSettings()) == ("the broker is gone",)
+
+
 def test_fewer_than_half_is_too_few_and_half_is_not():
     for speaking, shut in ((5, False), (4, True), (0, True)):
         found = doubts(Situation(starting=False, stalled="", speaking=speaking, known=10), DoubtSettings())

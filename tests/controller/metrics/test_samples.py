@@ -10,7 +10,8 @@ from ringlight.controller.engine.events import Restored
 from ringlight.controller.engine.view import GateView
 from ringlight.controller.metrics.census import take_census
 from ringlight.controller.metrics.families import FAMILIES
-from ringlight.controller.metrics.samples import Process, samples
+from ringlight.controller.metrics.rejection import Rejection
+from ringlight.controller.metrics.samples import BusReport, Process, samples
 from ringlight.controller.metrics.tally import Tally
 from ringlight.controller.settings import Settings
 from ringlight.fabric.metric_family import Kind
@@ -28,6 +29,11 @@ GAUGES = {
     "ringlight_breaker_allowance": "breaker_allowance",
     "ringlight_invariant_violations_total": "violations",
 }
+
+
+BUS = BusReport(
+    connected=True, losses=2, received=30, sent=40, dropped_in=5, dropped_out=6, rejected={Rejection.RETAINED: 7}
+)
 
 
 @pytest.fixture
@@ -54,7 +60,8 @@ def test_every_family_is_shown_once_and_in_order(census):
 
 def test_label_values_are_those_that_are_declared(census):
     tally = Tally(events=Counter(drift=1), exported={"train": 2})
-    series = shown(replace(census, job_generations={"train": 2}, in_rings=(1, 2), spares=(3,)), tally)
+    process = Process(store_ok=True, events_dropped=0, loop_lag=0.0, bus=BUS)
+    series = shown(replace(census, job_generations={"train": 2}, in_rings=(1, 2), spares=(3,)), tally, process)
     for family in FAMILIES:
         assert series[family.name], f"{family.name} has no series here: is it tested?"
         for values in series[family.name]:
@@ -63,9 +70,22 @@ def test_label_values_are_those_that_are_declared(census):
                 assert not label.values or value in label.values
 
 
+def test_without_a_broker_nothing_is_said_of_one(census):
+    assert not any(values for name, values in shown(census).items() if name.startswith("ringlight_bus_"))
+
+
+def test_the_connection_to_a_broker_is_told(census):
+    process = Process(store_ok=True, events_dropped=0, loop_lag=0.0, bus=BUS)
+    series = shown(census, process=process)
+    assert series["ringlight_bus_connected"] == {(): 1}
+    assert series["ringlight_bus_losses_total"] == {(): 2}
+    assert series["ringlight_bus_messages_total"] == {("in",): 30, ("out",): 40}
+    assert series["ringlight_bus_rejected_total"] == {("retained",): 7, ("malformed",): 0, ("no-session",): 0}
+
+
 def test_a_closed_set_is_shown_whole(census):
     """What did not happen yet is 0, not absent: an alert must not wait for the first time."""
-    series = shown(census)
+    series = shown(census, process=Process(store_ok=True, events_dropped=0, loop_lag=0.0, bus=BUS))
     for family in FAMILIES:
         if len(family.labels) == 1 and family.labels[0].values and family.name != "ringlight_spare_distance_hops":
             assert {value for (value,) in series[family.name]} == set(family.labels[0].values)
@@ -115,11 +135,16 @@ def test_distances_to_spares_are_absent_without_spares(census):
 
 
 def test_the_process_tells_of_itself(census):
-    tally = Tally(drops=Counter(watch=4), store_errors=2)
-    series = shown(census, tally, Process(store_ok=False, events_dropped=7, loop_lag=0.25))
+    tally = Tally(watch_drops=4, store_errors=2)
+    series = shown(census, tally, Process(store_ok=False, events_dropped=7, loop_lag=0.25, bus=BUS))
     assert series["ringlight_store_ok"] == {(): 0}
     assert series["ringlight_store_errors_total"] == {(): 2}
-    assert series["ringlight_queue_drops_total"] == {("store",): 7, ("watch",): 4}
+    assert series["ringlight_queue_drops_total"] == {
+        ("store",): 7,
+        ("watch",): 4,
+        ("mqtt-in",): 5,
+        ("mqtt-out",): 6,
+    }
     assert series["ringlight_loop_lag_seconds"] == {(): 0.25}
 
 

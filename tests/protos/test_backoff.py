@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringlight.agents.backoff import Backoff
+from ringlight.protos.backoff import Backoff
 
 
 def jitter(seed):

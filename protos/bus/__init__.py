@@ -1,0 +1,1 @@
+"""MQTT: what is said where (`topics`), which broker (`broker`), and a connection that is kept (`bus`)."""
