@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import engine, exposition, healing, modules, page, planner, sessions, store, trace
+from bench import engine, exposition, healing, modules, mqtt, page, planner, sessions, store, trace
 from bench.figures import Figure
 from bench.report import table_of, write_json
 from ringlight.fabric.errors import RinglightError
@@ -21,6 +21,7 @@ _MEASUREMENTS: dict[str, Callable[..., list[Figure]]] = {
     "sessions": sessions.measure,
     "modules": modules.measure,
     "exposition": exposition.measure,
+    "mqtt": mqtt.measure,
     "page": page.measure,
 }
 _WIDTH = 140  # columns when standard output is not a terminal

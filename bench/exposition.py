@@ -5,6 +5,7 @@ taken on the event loop and keeps everything else waiting; the rest is done in a
 """
 
 import asyncio
+import gc
 import time
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ def measure(*, quick: bool) -> list[Figure]:
     figures = []
     for nodes in _SIZES[: 1 if quick else None]:
         fabric = IdealFabric(nodes)
+        gc.freeze()  # as the controller does, once everybody was heard
         now = fabric.fall_silent(0.0)
         for case in ("all well", "none well"):
             scrapes = [asyncio.run(_scrape(fabric, now)) for _ in range(3 if quick else 9)]

@@ -13,6 +13,7 @@ from random import SystemRandom
 import grpc.aio
 
 from ringlight.controller.adapters.clock import SystemClock
+from ringlight.controller.adapters.garbage import KnownToStay
 from ringlight.controller.adapters.loop_lag import LoopLag
 from ringlight.controller.adapters.mqtt import ControllerOnMqtt
 from ringlight.controller.adapters.northbound import FabricService
@@ -72,6 +73,7 @@ async def run_controller(
     kept = settings.store
     store = SqliteStore(state_dir, clock, events_kept=kept.events_kept, block=kept.generation_block)
     runtime = Runtime(engine, store, clock)
+    runtime.observers.append(KnownToStay().take_event)
     service = AgentService(runtime)
     mqtt = ControllerOnMqtt(broker, runtime, service, SystemRandom()) if broker is not None else None
     lag = LoopLag(clock.monotonic)
