@@ -6,8 +6,10 @@ Its promises:
 - Of a *state*, the latest is said, and said until the broker has acknowledged it; after each new connection it is for
   whoever owns the states to say them again (`on_change`), for a broker may have forgotten them.
 - Of *notes*, such as events, only so many wait; the oldest are dropped, and counted. So is what comes in too fast.
-- A broker that accepts a connection and says nothing is left again after a while. Two clients of one id throw each
-  other out without end; each pauses longer and longer, since a connection that was short was none.
+- A broker that accepts a connection and says nothing is left again after a while, and so is one that says nothing any
+  more: it is asked for a sign of life all the time.
+- Two clients of one id throw each other out without end; each pauses longer and longer, since a connection that was
+  short was none.
 """
 
 import asyncio
@@ -29,9 +31,11 @@ _TIMEOUT = 5.0  # seconds that the broker may take for anything
 _KEEPALIVE = 10  # seconds after which a connection on which nothing is heard is dead
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _GOOD = 10.0  # seconds after which a connection was a good one
+_PROOF = 3.0  # seconds between signs of life that the broker is asked for
 _GOODBYE = 1.0  # seconds that the last word may take
 _NOTES = 2_000
 _INCOMING = 10_000
+_NOTHING = "ringlight/-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,7 @@ class Bus:
                 self._on_change(None)
                 self._something.set()
                 try:
-                    await until_first_ends(self._read(client), self._write(client))
+                    await until_first_ends(self._read(client), self._write(client), _prove(client))
                 except asyncio.CancelledError:
                     await self._leave(client)
                     raise
@@ -214,3 +218,13 @@ class Bus:
         on_acknowledged()
         if self._states[topic][0] is message:  # else it changed meanwhile, and is said again
             del self._states[topic]
+
+
+async def _prove(client: aiomqtt.Client) -> None:
+    """Ask the broker for an answer again and again. aiomqtt overlooks a connection that breaks in its first moment.
+
+    To unsubscribe from what was never subscribed to is answered, and changes nothing.
+    """
+    while True:
+        await asyncio.sleep(_PROOF)
+        await client.unsubscribe(_NOTHING)

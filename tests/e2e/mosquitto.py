@@ -28,7 +28,10 @@ class Mosquitto:
         self._config = directory / "mosquitto.conf"
         self._log = directory / "mosquitto.log"
         said = lines or ("allow_anonymous true",)
-        self._config.write_text("\n".join([f"listener {port} {host}", "persistence false", "log_type all", *said, ""]))
+        # As root it would become a user who may not read files of tests.
+        self._config.write_text(
+            "\n".join([f"listener {port} {host}", "persistence false", "log_type all", "user root", *said, ""])
+        )
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -51,6 +54,10 @@ class Mosquitto:
                 else:
                     writer.close()
                     return
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
 
     async def stop(self) -> None:
         if self._process is not None and self._process.returncode is None:
