@@ -20,7 +20,7 @@ from ringlight.fabric.metric_family import Kind
 ROOT = Path(__file__).parents[2]
 GRAFANA = ROOT / "deploy" / "grafana"
 BOARDS = sorted((GRAFANA / "dashboards").glob("*.json"))
-needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool (Debian: prometheus) is not installed")
+needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool here (Debian: prometheus)")
 OF_PROMETHEUS = {"up", "scrape_duration_seconds", "ALERTS"}
 
 
