@@ -2,10 +2,11 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from shutil import which
 
 import pytest
 import yaml
@@ -19,6 +20,7 @@ from ringlight.fabric.metric_family import Kind
 ROOT = Path(__file__).parents[2]
 GRAFANA = ROOT / "deploy" / "grafana"
 BOARDS = sorted((GRAFANA / "dashboards").glob("*.json"))
+needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool here (Debian: prometheus)")
 OF_PROMETHEUS = {"up", "scrape_duration_seconds", "ALERTS"}
 
 
@@ -109,6 +111,16 @@ def test_every_runbook_that_is_linked_exists():
     assert linked <= {f"${{runbooks}}/{page}.md" for page in pages}
 
 
+def test_the_documented_command_puts_a_sites_addresses_into_all_links(tmp_path):
+    shutil.copytree(GRAFANA / "dashboards", tmp_path / "dashboards")
+    (command,) = re.findall(r"^sed .*?\.json$", (ROOT / "docs" / "deployment.md").read_text(), re.DOTALL | re.MULTILINE)
+    assert "/etc/grafana" in command
+    subprocess.run(["sh", "-c", command.replace("/etc/grafana", str(tmp_path))], check=True, timeout=60)
+    for path in (tmp_path / "dashboards").iterdir():
+        addresses = [v["query"] for v in json.loads(path.read_text())["templating"]["list"] if v["type"] == "textbox"]
+        assert addresses == ["http://controller.site:7480", "https://wiki.site/ringlight/runbooks"]
+
+
 def test_every_metric_that_is_asked_for_is_declared():
     suffixes = ("", "_bucket", "_count", "_sum")
     declared = OF_PROMETHEUS | {
@@ -138,7 +150,7 @@ def test_every_family_of_the_controller_is_on_a_board():
     assert missing == {"ringlight_gpus_wasted", "ringlight_rings_waiting"}
 
 
-@pytest.mark.skipif(which("promtool") is None, reason="promtool (Debian: prometheus) is not installed")
+@needs_promtool
 def test_every_query_is_one(tmp_path):
     rules = [{"record": f"query:{n}", "expr": asked(expression)} for n, (_, expression) in enumerate(queries())]
     file = tmp_path / "queries.yml"
@@ -146,6 +158,121 @@ def test_every_query_is_one(tmp_path):
     done = subprocess.run(["promtool", "check", "rules", file], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not any("$" in rule["expr"] for rule in rules)
+
+
+def query_of(board, title):
+    (found,) = [panel for name, panel in panels() if (name, panel["title"]) == (f"Ringlight / {board}", title)]
+    return asked(found["targets"][0]["expr"])
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a panel shows: the values of its first query, by label value."""
+
+    board: str
+    title: str
+    values: dict[str, float]
+
+    def case(self):
+        return {
+            "expr": query_of(self.board, self.title),
+            "eval_time": "1m",
+            "exp_samples": [{"labels": labels or "{}", "value": value} for labels, value in self.values.items()],
+        }
+
+
+def promtool(tmp_path, series, expected):
+    """Ask promtool what panels show of these series."""
+    inputs = [{"series": name, "values": f"{value}x9"} for name, value in series.items()]
+    file = tmp_path / "told.yml"
+    case = {"interval": "15s", "input_series": inputs, "promql_expr_test": [told.case() for told in expected]}
+    file.write_text(yaml.safe_dump({"rule_files": [], "evaluation_interval": "15s", "tests": [case]}))
+    done = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def said_by(instance, leader, **values):
+    where = f'fabric="lab",instance="{instance}"'
+    gates = {f'ringlight_gate_open{{gate="{gate}",{where}}}': 1 for gate in ("silence", "breaker", "pause")}
+    return {
+        f"ringlight_leader{{{where}}}": leader,
+        f'ringlight_rings{{state="ACTIVE",{where}}}': values["active"],
+        f'ringlight_rings{{state="BROKEN",{where}}}': values["broken"],
+        f"ringlight_gpus{{{where}}}": 256,
+        f"ringlight_gpus_in_rings{{{where}}}": 32 * values["active"],
+        f'ringlight_node_abnormal{{node="n3",verdict="{values["n3"]}",{where}}}': 1,
+        f"ringlight_breaker_failures{{{where}}}": values["failed"],
+        f"ringlight_breaker_allowance{{{where}}}": 4,
+        f'ringlight_gate_open{{gate="term",{where}}}': leader,
+        **gates,
+    }
+
+
+@needs_promtool
+def test_a_controller_that_was_deposed_is_not_counted(tmp_path):
+    now = said_by("b:7480", 1, active=6, broken=0, failed=1, n3="FAILED")
+    former = said_by("a:7480", 0, active=4, broken=2, failed=4, n3="SUSPECT")
+    promtool(
+        tmp_path,
+        {**now, **former},
+        [
+            Told("Fabric", "Rings that carry light", {"": 6}),
+            Told("Fabric", "Rings that do not", {"": 0}),
+            Told("Fabric", "GPUs in rings", {"": 0.75}),
+            Told("Fabric", "Controller in charge", {"": 1}),
+            Told("Controller", "In charge", {'{fabric="lab"}': 1}),
+            Told("Healing", "Breaker", {"": 0.25}),
+            Told("Fabric", "Nodes that are not healthy", {'{node="n3",verdict="FAILED"}': 1}),
+            Told("Fabric", "Gates", {f'{{gate="{gate}"}}': 1 for gate in ("breaker", "pause", "silence", "term")}),
+        ],
+    )
+
+
+@needs_promtool
+def test_a_fabric_that_nobody_is_in_charge_of_is_not_hidden_by_another(tmp_path):
+    leaders = {f'ringlight_leader{{fabric="{name}",instance="{name}:1"}}': each for name, each in (("a", 1), ("b", 0))}
+    told = {'{fabric="a"}': 1, '{fabric="b"}': 0}
+    promtool(
+        tmp_path, leaders, [Told("Fabric", "Controller in charge", {"": 0}), Told("Controller", "In charge", told)]
+    )
+
+
+@needs_promtool
+def test_no_controller_is_told_in_words(tmp_path):
+    """And of the fabric nothing is told, since nobody knows."""
+    expected = [
+        Told("Fabric", "Controller in charge", {"": 0}),
+        Told("Controller", "In charge", {"": 0}),
+        Told("Fabric", "Rings that do not", {}),
+    ]
+    promtool(tmp_path, {'up{job="ringlight-controller",fabric="lab",instance="a:7480"}': 0}, expected)
+
+
+def test_a_table_has_named_columns_and_a_node_leads_to_its_board():
+    tables = {panel["title"]: panel for _, panel in panels() if panel["type"] == "table"}
+    assert set(tables) == {"Nodes that are not healthy", "Versions of jobs"}
+    for panel in tables.values():
+        organize = panel["transformations"][-1]
+        assert organize["id"] == "organize"
+        columns = set(organize["options"]["renameByName"])
+        several = len(panel["targets"]) > 1
+        values = {f"Value #{target['refId']}" for target in panel["targets"]} if several else {"Value"}
+        labels = set(re.search(r"by \(([^)]*)\)", panel["targets"][0]["expr"])[1].split(", "))
+        hidden = {name for name, hides in organize["options"]["excludeByName"].items() if hides}
+        assert labels <= columns
+        assert values <= columns | hidden
+        assert "Time" in hidden
+        assert ("merge" in {each["id"] for each in panel["transformations"]}) == several
+    (link,) = [
+        value["value"][0]
+        for override in tables["Nodes that are not healthy"]["fieldConfig"]["overrides"]
+        for value in override["properties"]
+        if (override["matcher"]["options"], value["id"]) == ("Node", "links")
+    ]
+    uid = re.match(r"/d/([\w-]+)\?", link["url"])[1]
+    (board,) = [board for board in boards() if board["uid"] == uid]
+    asked_for = set(re.findall(r"var-(\w+)=|\$\{(\w+):queryparam\}", link["url"]))
+    assert {first or second for first, second in asked_for} <= {v["name"] for v in board["templating"]["list"]}
 
 
 def test_grafana_is_told_where_everything_is():

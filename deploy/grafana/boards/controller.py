@@ -12,8 +12,8 @@ CONTROLLER_BOARD = Board(
             Panel(
                 "stat",
                 "In charge",
-                "Whether a controller may act. Good: yes, and one only.",
-                (Query(f"sum(ringlight_leader{{{FABRIC}}})"),),
+                "Whether a controller may act, for each fabric. Good: yes, and one only.",
+                (Query(f"sum by (fabric) (ringlight_leader{{{FABRIC}}}) or on () vector(0)", "{{fabric}}"),),
                 "none",
                 4,
                 words={0: ("nobody", BAD), 1: ("yes", GOOD), 2: ("two!", BAD)},
@@ -163,14 +163,15 @@ CONTROLLER_BOARD = Board(
             Panel(
                 "table",
                 "Versions of jobs",
-                "The version that holds (A), and the one that was published (B; nothing without a broker). Good: the"
-                " same.",
+                "The version that holds, and the one that was published (nothing without a broker). Good: the same.",
                 (
                     Query(f"max by (job) (ringlight_job_generation{{{FABRIC}}})"),
                     Query(f"max by (job) (ringlight_export_generation{{{FABRIC}}})"),
                 ),
                 "none",
                 8,
+                columns={"job": "Job", "Value #A": "Holds", "Value #B": "Published"},
+                empty="no jobs",
                 alerts=("RinglightExportsBehind",),
             ),
         ],

@@ -1,6 +1,6 @@
 """How fast things are found and healed, and what comes of it."""
 
-from deploy.grafana.boards.panels import BAD, CALM, FABRIC, GOOD, WATCH, Board, Panel, Query
+from deploy.grafana.boards.panels import BAD, CALM, FABRIC, GOOD, WATCH, Board, Panel, Query, in_charge
 
 _HEALED = "ringlight_reconfiguration_seconds_bucket"
 _FOUND = "ringlight_detection_seconds_bucket"
@@ -70,8 +70,8 @@ HEALING_BOARD = Board(
                 "Failures within the breaker's window, of those that trip it. Good: far below 100 %.",
                 (
                     Query(
-                        f"max(ringlight_breaker_failures{{{FABRIC}}}) /"
-                        f" clamp_min(max(ringlight_breaker_allowance{{{FABRIC}}}), 1)"
+                        f"max({in_charge('ringlight_breaker_failures')} /"
+                        f" clamp_min({in_charge('ringlight_breaker_allowance')}, 1))"
                     ),
                 ),
                 "percentunit",

@@ -42,6 +42,7 @@ COLOURS = {  # by label, and its value
 YES_NO = {1: ("yes", GOOD), 0: ("no", BAD)}
 FABRIC = 'fabric=~"$fabric"'
 NODE = 'fabric=~"$fabric",node=~"$node"'
+_NODE_BOARD = "/d/ringlight-node?var-node=${__value.raw}&${fabric:queryparam}&${datasource:queryparam}"
 _SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
 _SMALL, _TALL = 4, 8  # rows of Grafana's grid
 
@@ -64,6 +65,8 @@ class Panel:
         width: of 24.
         steps: colours from a value on, the first from below.
         words: what values are called, and their colours.
+        columns: of a table, and what they are called.
+        empty: what is said in place of nothing.
         alerts: that watch the same thing.
     """
 
@@ -75,6 +78,8 @@ class Panel:
     width: int = 6
     steps: Sequence[tuple[float | None, str]] = ()
     words: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    empty: str = ""
     alerts: tuple[str, ...] = ()
     decimals: int | None = None
 
@@ -93,6 +98,11 @@ class Board:
     text: str
     rows: Mapping[str, Sequence[Panel]]
     variables: Mapping[str, str]
+
+
+def in_charge(metric: str, matchers: str = "") -> str:
+    """A metric of the controller that may act, in parentheses: one that was deposed still shows what it knew."""
+    return f"({metric}{{{matchers}{FABRIC}}} and on (instance) ringlight_leader{{{FABRIC}}} == 1)"
 
 
 def build(board: Board) -> model.Dashboard:
@@ -166,28 +176,34 @@ def _panel(panel: Panel) -> Builder[model.Panel]:
         case "stat":
             shown = _stat(panel)
         case "table":
-            shown = table.Panel().show_header(True)
+            shown = _table(panel)
         case _:
             shown = _trend(panel)
     shown.title(panel.title).description(_description(panel)).datasource(_SOURCE)
     shown.span(panel.width).height(_SMALL if panel.kind == "stat" else _TALL).unit(panel.unit)
     if panel.decimals is not None:
         shown.decimals(panel.decimals)
+    if panel.empty:
+        shown.no_value(panel.empty)
     if panel.steps:
         steps = [model.Threshold(value, colour) for value, colour in panel.steps]
         shown.thresholds(dashboard.ThresholdsConfig().mode(model.ThresholdsMode.ABSOLUTE).steps(steps))
     if panel.words:
-        words = {str(value): model.ValueMappingResult(word, colour) for value, (word, colour) in panel.words.items()}
-        shown.mappings([model.ValueMap(words)])
+        shown.mappings([_words({str(value): word for value, word in panel.words.items()})])
+    _colour(shown, panel)
+    shown.links([_runbook(alert) for alert in panel.alerts])
+    for number, query in enumerate(panel.queries):
+        shown.with_target(_target(panel, query, chr(ord("A") + number)))
+    return shown
+
+
+def _colour(shown: _Shown, panel: Panel) -> None:
+    """Series that are named by a state have its colour."""
     for label, colours in COLOURS.items():
         if any(f"{{{{{label}}}}}" in query.legend for query in panel.queries):
             for name, colour in colours.items():
                 fixed = {"mode": "fixed", "fixedColor": colour}
                 shown.override_by_name(name, [model.DynamicConfigValue("color", fixed)])
-    shown.links([_runbook(alert) for alert in panel.alerts])
-    for number, query in enumerate(panel.queries):
-        shown.with_target(_target(panel, query, chr(ord("A") + number)))
-    return shown
 
 
 def _description(panel: Panel) -> str:
@@ -202,9 +218,37 @@ def _runbook(alert: str) -> dashboard.DashboardLink:
 
 def _stat(panel: Panel) -> stat.Panel:
     last = common.ReduceDataOptions().calcs(["lastNotNull"])
-    mode = looks.BigValueTextMode.VALUE_AND_NAME if len(panel.queries) > 1 else looks.BigValueTextMode.VALUE
+    named = any(query.legend for query in panel.queries)
+    mode = looks.BigValueTextMode.VALUE_AND_NAME if named else looks.BigValueTextMode.VALUE
     shown = stat.Panel().reduce_options(last).text_mode(mode).graph_mode(looks.BigValueGraphMode.NONE)
     return shown.color_mode(looks.BigValueColorMode.VALUE)
+
+
+def _table(panel: Panel) -> table.Panel:
+    """Named columns only; a verdict has its colour, and a node leads to its own board."""
+    columns = {
+        "excludeByName": {name: True for name in ("Time", "Value") if name not in panel.columns},
+        "indexByName": {name: place for place, name in enumerate(panel.columns)},
+        "renameByName": dict(panel.columns),
+    }
+    shown = table.Panel().show_header(True)
+    if len(panel.queries) > 1:  # one row for what they say of the same; their values are called Value #A and so on
+        shown.with_transformation(model.DataTransformerConfig("merge", options={}))
+    shown.with_transformation(model.DataTransformerConfig("organize", options=columns))
+    if "verdict" in panel.columns:
+        verdicts = _words({verdict: (verdict, colour) for verdict, colour in COLOURS["verdict"].items()})
+        coloured = model.DynamicConfigValue("custom.cellOptions", {"type": "color-text"})
+        shown.override_by_name(
+            panel.columns["verdict"], [model.DynamicConfigValue("mappings", [verdicts.to_json()]), coloured]
+        )
+    if "node" in panel.columns:
+        link = {"title": "Its modules and GPUs", "url": _NODE_BOARD}
+        shown.override_by_name(panel.columns["node"], [model.DynamicConfigValue("links", [link])])
+    return shown
+
+
+def _words(words: Mapping[str, tuple[str, str]]) -> model.ValueMap:
+    return model.ValueMap({value: model.ValueMappingResult(word, colour) for value, (word, colour) in words.items()})
 
 
 def _trend(panel: Panel) -> timeseries.Panel:
