@@ -31,6 +31,9 @@ class Speaker(Protocol):
     def state(self, message: Message, on_acknowledged: Callable[[], None] = ...) -> None:
         """Say how something is."""
 
+    def withdraw(self) -> None:
+        """Say no state that was not said yet."""
+
 
 def event_document(fabric: str, event: FabricEvent, time: float) -> dict[str, Any]:
     """An event as it is told; `time` in seconds since 1970."""
@@ -89,12 +92,15 @@ class Announcer:
         """Something happened."""
         document = event_document(self._topics.fabric, event, self._runtime.wall)
         self._speaker.note(Message(self._topics.events, _encoded(document)))
+        if event.kind == "deposed":  # what waits for a connection is another's to tell by now
+            self._speaker.withdraw()
+            self._tell_presence()
         if event.kind.startswith(("job-", "ring-")):
             self._change(event.subject.rpartition("/")[0] or event.subject)
 
     def connected(self) -> None:
         """There is a new connection: everything that is retained may be forgotten."""
-        self._speaker.state(Message(self._topics.controller, b"online"))
+        self._tell_presence()
         for job in self._runtime.engine.state.jobs:
             self._change(job)
 
@@ -119,6 +125,9 @@ class Announcer:
     def _in_charge(self) -> bool:
         state = self._runtime.engine.state
         return state.epoch > 0 and not state.deposed
+
+    def _tell_presence(self) -> None:
+        self._speaker.state(Message(self._topics.controller, b"online"))
 
     def _change(self, job: str) -> None:
         self._changed.add(job)
@@ -160,6 +169,6 @@ def _epoch_of(payload: bytes) -> int:
     """The term in which a state was told; 0 for what is no such state."""
     try:
         epoch = json.loads(payload)["epoch"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):  # the last by brackets without end
         return 0
-    return epoch if isinstance(epoch, int) else 0
+    return epoch if isinstance(epoch, int) and not isinstance(epoch, bool) else 0

@@ -50,9 +50,10 @@ def broker_at(address: str, *, password_file: Path | None = None, ca_file: Path 
     try:
         parts = urlsplit(address)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # as the resolver does, which would fail only later
     except ValueError as error:
         raise InvalidError(f"{address!r} is no address of a broker: {error}", hint=_HINT) from error
-    if parts.scheme not in _PORTS or not parts.hostname or parts.path not in ("", "/") or parts.query:
+    if parts.scheme not in _PORTS or not parts.hostname or parts.path not in ("", "/") or parts.query or port == 0:
         raise InvalidError(f"{address!r} is no address of a broker", hint=_HINT)
     if parts.password is not None:
         raise InvalidError("a password stands in the address of the broker", hint="put it into a file of its own")

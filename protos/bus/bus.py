@@ -114,6 +114,10 @@ class Bus:
         self._states[message.topic] = message, on_acknowledged
         self._something.set()
 
+    def withdraw(self) -> None:
+        """Say no state that was not said yet: whoever owned them does no longer."""
+        self._states.clear()
+
     async def run_forever(self) -> None:
         """Keep the connection. Runs until cancelled; owned by whoever made it."""
         loop = asyncio.get_running_loop()
@@ -216,7 +220,8 @@ class Bus:
         await client.publish(topic, message.payload, qos=1, retain=True)
         self.tally.sent += 1
         on_acknowledged()
-        if self._states[topic][0] is message:  # else it changed meanwhile, and is said again
+        now = self._states.get(topic)
+        if now is not None and now[0] is message:  # else it changed meanwhile, and is said again, or it was withdrawn
             del self._states[topic]
 
 

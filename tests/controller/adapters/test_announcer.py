@@ -32,6 +32,9 @@ class Speaker:
         self.states[message.topic] = message.payload
         self.acknowledge[message.topic] = on_acknowledged
 
+    def withdraw(self):
+        self.states.clear()
+
     def job(self, name):
         return json.loads(self.states[TOPICS.job(name)])
 
@@ -143,13 +146,17 @@ async def test_what_stands_there_of_a_job_that_is_over_is_cleared_unless_a_later
         ("broken", b"{"),
         ("strange", b"[1]"),
         ("wordy", b'{"epoch": "9"}'),
+        ("deep", b"[" * 100_000),
+        ("true", b'{"epoch": true}'),
         ("train", b'{"epoch": 0}'),
         ("cleared", b""),
     ):
         telling.retained(name, payload)
     telling.announcer.take_message(Message(TOPICS.job("live"), b'{"epoch": 1}'))
     telling.announcer.take_message(Message(TOPICS.events, b"{}", retained=True))
-    assert telling.speaker.states == {TOPICS.job(name): b"" for name in ("old", "broken", "strange", "wordy")}
+    assert telling.speaker.states == {
+        TOPICS.job(name): b"" for name in ("old", "broken", "strange", "wordy", "deep", "true")
+    }
 
 
 @in_virtual_time
@@ -163,6 +170,20 @@ async def test_a_controller_that_was_deposed_says_nothing_of_jobs(make):
     telling.retained("old", b'{"epoch": 1}')
     assert telling.speaker.states == {}
     assert telling.speaker.notes
+
+
+@in_virtual_time
+async def test_what_a_deposed_controller_had_not_said_yet_is_withdrawn(make):
+    """Without a broker it waits, and would be retained in place of what the later term said."""
+    telling = make()
+    await telling.happens("ring-active", "train/0")
+    assert TOPICS.job("train") in telling.speaker.states
+    before = len(telling.world.told)
+    telling.world.handle(AgentHello("s99", "agent-x", "boot", 1, "test", highest_epoch=9, nodes=()))
+    for event in telling.world.told[before:]:
+        telling.announcer.take_event(event)
+    await asyncio.sleep(1)
+    assert telling.speaker.states == {TOPICS.controller: b"online"}
 
 
 @in_virtual_time

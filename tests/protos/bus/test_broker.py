@@ -29,6 +29,9 @@ def test_addresses(address, host, port, user, shown):
         ("mqtt://", "is no address"),
         ("mqtt://broker:99999", "is no address"),
         ("mqtt://broker/topic", "is no address"),
+        ("mqtt://broker:0", "is no address"),
+        ("mqtt://broker..lab", "is no address"),
+        (f"mqtt://{'a' * 64}", "is no address"),
         ("mqtt://u:secret@broker", "a password stands in the address"),
     ],
 )

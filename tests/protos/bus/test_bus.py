@@ -15,6 +15,11 @@ from tests.e2e.mosquitto import Mosquitto, needs_mosquitto
 
 PATIENCE = 30.0  # seconds no healthy test ever waits for
 
+# The library leaves the socket of a handshake that failed to the garbage collector.
+leaves_a_socket = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <ssl.SSLSocket:pytest.PytestUnraisableExceptionWarning"
+)
+
 
 class Client:
     """A bus that runs, and what it heard."""
@@ -196,6 +201,30 @@ async def test_a_broker_that_accepts_and_says_nothing_is_left_again(clients, mon
         assert client.task.cancelled()
 
 
+@leaves_a_socket
+async def test_and_so_is_one_that_says_nothing_to_tls(clients, monkeypatch):
+    monkeypatch.setattr(bus_module, "_KEEPALIVE", 1)  # the library gives a handshake as long as that
+    async with silent_server() as (port, came):
+        client = clients(broker_at(f"mqtts://127.0.0.1:{port}"))
+        async with asyncio.timeout(PATIENCE):
+            while len(came) < 2:  # noqa: ASYNC110 - a plain list
+                await asyncio.sleep(0.02)
+        assert client.changes == []
+        assert not client.task.done()
+
+
+@needs_mosquitto
+async def test_a_state_that_was_withdrawn_is_not_said(mosquitto, clients):
+    await mosquitto.stop()
+    client = clients(at(mosquitto), topics=["a/+"])
+    client.bus.state(Message("a/old", b"1"))
+    client.bus.withdraw()
+    client.bus.state(Message("a/new", b"2"))
+    await mosquitto.start()
+    await client.until(lambda: client.heard)
+    assert said(client) == [("a/new", b"2")]
+
+
 @needs_mosquitto
 async def test_a_broker_that_stands_still_is_left(mosquitto, clients, monkeypatch):
     monkeypatch.setattr(bus_module, "_TIMEOUT", 0.5)
@@ -269,8 +298,7 @@ def certificates(directory):
 
 
 @needs_mosquitto
-# The library leaves the socket of a handshake that failed to the garbage collector.
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <ssl.SSLSocket:pytest.PytestUnraisableExceptionWarning")
+@leaves_a_socket
 async def test_tls(tmp_path, clients):
     files = certificates(tmp_path / "certificates")
     keys = f"certfile {files / 'broker.pem'}", f"keyfile {files / 'broker.key'}"
