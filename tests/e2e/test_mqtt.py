@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import shlex
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import aiomqtt
 import pytest
@@ -182,8 +184,27 @@ async def test_a_heartbeat_that_a_broker_kept_is_no_sign_of_life(tmp_path, broke
 
 
 async def test_mosquitto_sub_shows_what_the_documentation_says(tmp_path, broker):
-    async with run_over(broker, tmp_path):
-        command = f"mosquitto_sub -h {broker.host} -p {broker.port} -t ringlight/lab/jobs/+ -C 1 -W 20"
-        process = await asyncio.create_subprocess_exec(*command.split(), stdout=asyncio.subprocess.PIPE)
-        out, _ = await process.communicate()
-        assert json.loads(out)["job"] == "train"
+    """Every example of the page, word for word but for where the broker is, and ended by its first message."""
+    page = (Path(__file__).parents[2] / "docs" / "mqtt.md").read_text(encoding="utf-8")
+    commands = [shlex.split(line, comments=True) for line in page.splitlines() if line.startswith("mosquitto_sub ")]
+    assert len(commands) >= 3
+    async with run_over(broker, tmp_path) as site, asyncio.TaskGroup() as tasks:
+        shown = [tasks.create_task(first_line(command, broker)) for command in commands]
+        lost = pb.InjectRequest(kind=pb.FAULT_KIND_GPU_LOST, node=(await ring_of(site)).nodes[1], gpu=0)
+        while not all(task.done() for task in shown):  # events are told once: one comes for whoever listens by now
+            await site.observer.emulator.Inject(lost)
+            await site.observer.emulator.Repair(pb.RepairRequest(all=True))
+            await asyncio.wait(shown, timeout=1.0)
+    for task in shown:
+        document = json.loads(task.result()[task.result().index("{") :])
+        assert document["fabric"] == "lab"
+        assert document.get("job") == "train" or document["kind"]
+
+
+async def first_line(command, broker):
+    assert command[:3] == ["mosquitto_sub", "-h", "broker.lab"]
+    there = ["mosquitto_sub", "-h", broker.host, "-p", str(broker.port), *command[3:], "-C", "1", "-W", "30"]
+    process = await asyncio.create_subprocess_exec(*there, stdout=asyncio.subprocess.PIPE)
+    out, _ = await process.communicate()
+    assert process.returncode == 0, there
+    return out.decode()
