@@ -50,7 +50,8 @@ async def run_agent(configuration: AgentConfiguration, hardware: Hardware, *, re
     if file.metrics is None:
         await until_first_ends(*work)
         return
-    face = HttpFace(AgentMetrics(agent, families_of(file)).render, agent.why_not_ready, hint=_METRICS_HINT)
+    metrics = AgentMetrics(agent, families_of(file), None if beats is None else beats.bus.tally)
+    face = HttpFace(metrics.render, agent.why_not_ready, hint=_METRICS_HINT)
     async with serve_http(face, file.metrics) as address:
         readiness.line += f" metrics={address}"
         await until_first_ends(*work)

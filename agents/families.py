@@ -33,6 +33,8 @@ SESSION_ENDS = _counter(
 )
 HEARTBEATS = _counter("heartbeats", "Heartbeats that were sent")
 MESSAGES = _counter("messages", "Reports and answers that were sent")
+BUS_LOSSES = _counter("bus_losses", "Times the connection to the MQTT broker broke")
+BUS_DROPS = _counter("bus_drops", "Heartbeats that were dropped, since too many waited for the MQTT broker")
 OUTBOX = _gauge("outbox", "Reports and answers that wait to be sent")
 HARDWARE_OPEN = _gauge("hardware_open", "1 while the hardware of the node answers", _NODE)
 HARDWARE_OPENINGS = _counter("hardware_openings", "Times the hardware of the node was opened", _NODE)
@@ -68,6 +70,8 @@ FAMILIES = (
     SESSION_ENDS,
     HEARTBEATS,
     MESSAGES,
+    BUS_LOSSES,
+    BUS_DROPS,
     OUTBOX,
     HARDWARE_OPEN,
     HARDWARE_OPENINGS,

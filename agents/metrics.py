@@ -16,6 +16,7 @@ from ringlight.agents.node import ServedNode
 from ringlight.agents.ports import Measurement, MetricFamily
 from ringlight.agents.session_end import SessionEnd
 from ringlight.fabric.metric_family import Distributions, Family, Labels, Samples
+from ringlight.protos.bus.bus import BusTally
 from ringlight.protos.exposition import exposition
 
 
@@ -25,10 +26,12 @@ class AgentMetrics:
     Args:
         agent: whose.
         families: what its backends measure.
+        bus: what its connection to an MQTT broker counts; none when it has none.
     """
 
-    def __init__(self, agent: Agent, families: Iterable[MetricFamily]) -> None:
+    def __init__(self, agent: Agent, families: Iterable[MetricFamily], bus: BusTally | None = None) -> None:
         self._agent = agent
+        self._bus = bus or BusTally()
         self._families = {family.name: family for family in families}
 
     async def render(self) -> bytes:
@@ -48,6 +51,8 @@ class AgentMetrics:
         yield Samples(f.SESSION_ENDS, [((reason,), tally.ends[reason]) for reason in SessionEnd])
         yield _one(f.HEARTBEATS, tally.heartbeats)
         yield _one(f.MESSAGES, tally.messages)
+        yield _one(f.BUS_LOSSES, self._bus.losses)
+        yield _one(f.BUS_DROPS, self._bus.dropped_out)
         yield _one(f.OUTBOX, agent.waiting)
 
 

@@ -21,6 +21,7 @@ from ringlight.agents.ports import Measurement, MetricFamily
 from ringlight.agents.session_end import SessionEnd, SessionLostError, end_of
 from ringlight.fabric.circuits import Fault, FaultClass
 from ringlight.fabric.errors import ConflictError, UnavailableError
+from ringlight.protos.bus.bus import BusTally
 
 FAMILIES = (
     MetricFamily("ringlight_module_power_dbm", "gauge", "Light.", ("bundle", "lane")),
@@ -222,3 +223,14 @@ async def test_the_chapter_names_every_metric_and_no_other(serve, hardware):
     histogram = {name for name in shown if name.startswith("ringlight_agent_switch_seconds")}
     gpus = {family.name for family in gpu_metrics.FAMILIES}
     assert sorted(documented()) == sorted((shown - histogram) | gpus | {"ringlight_agent_switch_seconds"})
+
+
+async def test_what_its_connection_to_a_broker_counts_is_shown(fences, controller):
+    dial = dial_controller(controller.address)
+    agent = Agent(AgentIdentity("a1", "boot-1"), {}, dial=dial, fences=fences, rng=Random(1))
+    bus = BusTally()
+    metrics = AgentMetrics(agent, (), bus)
+    bus.losses, bus.dropped_out = 2, 7  # counted since
+    shown = read((await metrics.render()).decode())
+    assert shown["ringlight_agent_bus_losses_total",] == 2
+    assert shown["ringlight_agent_bus_drops_total",] == 7
