@@ -37,8 +37,7 @@ class BlockingFile:
         self._name = name
         self._advice = advice
         self._alone = alone
-        self._number: int | None = None
-        self._thread: ThreadPoolExecutor | None = None
+        self._opened: _Opened | None = None
 
     async def open(self) -> None:
         """Open it, unless it is open.
@@ -46,16 +45,15 @@ class BlockingFile:
         Raises:
             UnavailableError: it is not there, may not be used, or another process has it.
         """
-        if self._thread is not None:
-            return
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=str(self._path))
+        if self._opened is None:
+            self._opened = _Opened(self._path, alone=self._alone)
         try:
-            await self._run(self._open)
+            await self._opened.run(self._opened.open)
         except BlockingIOError as error:
-            self._stop()
+            await self.close()
             raise in_use(self._name) from error
         except OSError as error:
-            self._stop()
+            await self.close()
             raise UnavailableError(f"{self._name} cannot be opened: {error.strerror}", hint=self._advice) from error
 
     async def access(self, call: Callable[[int], _T]) -> _T:
@@ -65,25 +63,49 @@ class BlockingFile:
             NotAcknowledgedError: the module did not answer.
             UnavailableError: the file is gone, or not open.
         """
-        if self._number is None:
+        opened = self._opened
+        if opened is None:
             raise UnavailableError(f"{self._name} is not open")
-        number = self._number
         try:
-            return await self._run(lambda: call(number))
+            return await opened.run(lambda: opened.call(call))
         except OSError as error:
             if error.errno in _MODULE_ERRORS:
                 raise NotAcknowledgedError from error
             raise UnavailableError(f"{self._name} is gone: {error.strerror}") from error
 
     async def close(self) -> None:
-        """Close it, after the access under way."""
-        if self._thread is not None:
-            with contextlib.suppress(OSError):  # it may be gone, and is closed all the same
-                await self._run(self._close)
-            self._stop()
+        """Close it, after the access under way. It is closed even if nobody waits for that any more."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.close()
 
-    def _open(self) -> None:
-        """In the thread: nobody may be waiting any more, and then it is closed later."""
+
+class _Opened:
+    """The file from one opening to the next closing.
+
+    Its number is known in its thread only: no access uses one that was given to another file meanwhile.
+    """
+
+    def __init__(self, path: FilePath, *, alone: bool) -> None:
+        self._path = path
+        self._alone = alone
+        self._number: int | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=str(path))
+
+    async def run(self, call: Callable[[], _T]) -> _T:
+        """Have the thread make a call."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    async def close(self) -> None:
+        """Have the thread close the file, and end."""
+        closing = asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+        await asyncio.shield(closing)
+
+    def open(self) -> None:
+        """In the thread. Whoever asked may have gone meanwhile, and another one may ask: it is opened once."""
+        if self._number is not None:
+            return
         number = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         try:
             if self._alone:
@@ -93,15 +115,14 @@ class BlockingFile:
             raise
         self._number = number
 
+    def call(self, call: Callable[[int], _T]) -> _T:
+        """In the thread."""
+        if self._number is None:
+            raise OSError(errno.EBADF, "it was never opened")
+        return call(self._number)
+
     def _close(self) -> None:
         number, self._number = self._number, None
         if number is not None:
-            os.close(number)
-
-    async def _run(self, call: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
-
-    def _stop(self) -> None:
-        if self._thread is not None:
-            self._thread.shutdown(wait=False)
-            self._thread = None
+            with contextlib.suppress(OSError):  # it may be gone, and is closed all the same
+                os.close(number)

@@ -18,7 +18,8 @@ MARGIN = 1.5  # what advertised durations are multiplied by
 _SLACK = 0.25  # seconds on top: some modules are late by this much, whatever they advertise
 _CONFIGURING = 5.0  # seconds that a lane may take to take its configuration; nothing advertises it
 _MOST_APPLIES = 3
-_LOW_POWER_BITS = 0x50  # LowPwrAllowRequestHW, LowPwrRequestSW
+_LOW_POWER_REQUEST = 0x10  # LowPwrRequestSW
+_LOW_POWER_BITS = _LOW_POWER_REQUEST | 0x40  # and LowPwrAllowRequestHW
 _APPLICATION_1 = 0x10
 
 
@@ -92,12 +93,12 @@ class Progress:
     """What the machine remembers between two looks.
 
     Attributes:
-        shape: the states that were last seen; a change of them starts the clock anew.
+        shape: what was last seen; a change of it starts the clock anew.
         since: when (seconds).
         applies: how often lanes were configured.
     """
 
-    shape: tuple[object, ...] = ()
+    shape: Condition | None = None
     since: float = 0.0
     applies: int = 0
 
@@ -116,17 +117,16 @@ def next_step(condition: Condition, identity: ModuleIdentity, progress: Progress
     Raises:
         ModuleTroubleError: it takes longer than it may, or refuses, or has a fault of its own.
     """
-    shape = (condition.state, condition.data_paths, condition.config)
-    if shape != progress.shape:
-        progress = replace(progress, shape=shape, since=now)
+    if condition != progress.shape:
+        progress = replace(progress, shape=condition, since=now)
     step = _missing(condition, progress)
     if step.is_up:
         return step, progress
-    if step.writes:
-        applies = progress.applies + any(write.byte == _APPLY for write in step.writes)
-        if applies > _MOST_APPLIES:
+    if any(write.byte == _APPLY for write in step.writes):
+        if progress.applies == _MOST_APPLIES:
             raise _down(f"its lanes were configured {_MOST_APPLIES} times to no avail ({_told(condition)})")
-        return step, replace(progress, since=now, applies=applies)
+        return step, replace(progress, since=now, applies=progress.applies + 1)
+    # What any other write changes is seen at once: a module that goes on as before has not taken it.
     longest = _longest(condition, identity)
     if now - progress.since > longest:
         raise _down(f"it has been like this for more than {longest:.3g} s: {_told(condition)}")
@@ -141,10 +141,9 @@ _ALL_LANES = (1 << LANES) - 1
 def _missing(condition: Condition, progress: Progress) -> Step:
     if condition.state == ModuleState.FAULT:
         raise ModuleTroubleError(Trouble.DOWN, f"it reports a fault of its own, cause {condition.fault_cause}")
-    if condition.control & _LOW_POWER_BITS and condition.state == ModuleState.LOW_POWER:
-        wanted = condition.control & ~_LOW_POWER_BITS & 0xFF
-        return Step((Write(0, _CONTROL, bytes((wanted,))),))
-    if condition.control & 0x10:  # it is ready, and was told to go down
+    # That hardware may ask for low power does no harm to a module that is up: its line does not ask.
+    keeps_down = _LOW_POWER_BITS if condition.state == ModuleState.LOW_POWER else _LOW_POWER_REQUEST
+    if condition.control & keeps_down:
         return Step((Write(0, _CONTROL, bytes((condition.control & ~_LOW_POWER_BITS & 0xFF,))),))
     if condition.state != ModuleState.READY:
         return Step()
@@ -171,13 +170,14 @@ def _longest(condition: Condition, identity: ModuleIdentity) -> float:
         DpState.DEACTIVATED: identity.init,
         DpState.INIT: identity.init,
         DpState.DEINIT: identity.deinit,
+        DpState.ACTIVATED: 0.0,
         DpState.TURNING_ON: identity.turn_on,
         DpState.TURNING_OFF: identity.turn_off,
         DpState.INITIALIZED: identity.turn_on,
     }
-    return max(lasting.get(DpState(state), 0.0) for state in condition.data_paths if state in _DP_STATES) * MARGIN + (
-        _SLACK
-    )
+    # A state that nobody has heard of is one on the way up.
+    lanes = [lasting[DpState(state)] if state in _DP_STATES else identity.init for state in condition.data_paths]
+    return max(lanes) * MARGIN + _SLACK
 
 
 _DP_STATES = frozenset(DpState)
@@ -187,7 +187,10 @@ def _told(condition: Condition) -> str:
     state = ModuleState(condition.state).name if condition.state in frozenset(ModuleState) else condition.state
     lanes = [DpState(each).name if each in _DP_STATES else str(each) for each in condition.data_paths]
     status = f", configuration {condition.config}" if set(condition.config) - {0, 1} else ""
-    return f"module {state}, lanes {', '.join(dict.fromkeys(lanes))}{status}"
+    asked = f", control {condition.control:02X}h" if condition.control & _LOW_POWER_BITS else ""
+    down = f", deinit {condition.deinit:02X}h, disabled {condition.disabled:02X}h"
+    left = down if condition.deinit or condition.disabled else ""
+    return f"module {state}{asked}, lanes {', '.join(dict.fromkeys(lanes))}{left}{status}"
 
 
 def _down(why: str) -> ModuleTroubleError:

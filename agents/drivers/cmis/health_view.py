@@ -13,7 +13,6 @@ from ringlight.agents.drivers.cmis.identity import KnownPart, check_kind, identi
 from ringlight.agents.drivers.cmis.page_view import (
     LIMITS,
     LOWER,
-    NOT_APPLICABLE,
     PATHS,
     RESULTS,
     Bytes,
@@ -256,7 +255,7 @@ def _loss(path: str | None, losses: tuple[float, ...] | None) -> float | None:
     if losses is None:
         return None
     code = next((code for code, name in PATHS.items() if name == path), None)
-    return None if code is None or losses[code] == NOT_APPLICABLE else losses[code]
+    return None if code is None or losses[code] == reg.OCS_NO_LOSS else losses[code]
 
 
 def _alarms(lane: int, pages: Pages) -> Iterator[str]:

@@ -59,7 +59,6 @@ RESULTS = {
     7: "did not move",
     8: "locked",
 }
-NOT_APPLICABLE = 0x7FFF * reg.OCS_LOSSES.scale
 _TIMES = {code: f"{seconds:g} s" for code, seconds in enumerate(DURATIONS)}
 _NAMES: Mapping[str, Mapping[int, str]] = {
     reg.IDENTIFIER.name: IDENTIFIERS,
@@ -198,6 +197,6 @@ def told(value: Value | None, names: Mapping[int, str] | None = None) -> str:
         return value
     if names and value in names:
         return names[int(value)]
-    if value in (float("-inf"), NOT_APPLICABLE):
+    if value in (float("-inf"), reg.OCS_NO_LOSS):
         return "-"
     return f"{value:.0f}" if value == int(value) else f"{value:.2f}"

@@ -198,6 +198,7 @@ OCS_AWAY = Field("time without light", OCSTRX, 192, 2, scale=1.0, unit="µs", co
 OCS_COMMITS = Field("commits", OCSTRX, 200, 4)
 OCS_FLAGS = Field("switch flags", OCSTRX, 204, encoding=Encoding.HEX)
 OCS_LOSSES = Field("insertion loss", OCSTRX, 208, 2, Encoding.SIGNED, scale=0.01, unit="dB", count=4)
+OCS_NO_LOSS = 0x7FFF * OCS_LOSSES.scale  # not applicable
 OCS_CHECKSUM = Field("checksum", OCSTRX, 255, encoding=Encoding.HEX)
 
 FIELDS = tuple(value for value in list(globals().values()) if isinstance(value, Field))

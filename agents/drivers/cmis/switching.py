@@ -190,12 +190,13 @@ class PagedSwitch:
             return tuple(float(value) for value in where.decode(page[at : at + where.length]))
 
         results, committed = page[:LANES], page[16 : 16 + LANES]
+        losses = dict(zip((Path.PATH_1, Path.PATH_2, Path.LOOPBACK), of(reg.OCS_LOSSES)[1:], strict=True))
         return SwitchState(
             self._path(results, committed),
             away=of(reg.OCS_AWAY)[0] * 1e-6,
             commits=int(of(reg.OCS_COMMITS)[0]),
             stuck=_stuck(page[reg.OCS_FLAGS.byte - first]),
-            losses=dict(zip((Path.PATH_1, Path.PATH_2, Path.LOOPBACK), of(reg.OCS_LOSSES)[1:], strict=True)),
+            losses={path: loss for path, loss in losses.items() if loss != reg.OCS_NO_LOSS},
         )
 
     def _path(self, results: bytes, committed: bytes) -> Path:

@@ -131,3 +131,35 @@ def test_states_in_between_and_unknown_ones_are_waited_out(state: int) -> None:
     assert after(condition, 0.0, 1.7) == Step()
     with pytest.raises(ModuleTroubleError, match="does not come up"):
         after(condition, 0.0, 1.8)
+
+
+@pytest.mark.parametrize(
+    "ignoring",
+    [
+        replace(UP, state=ModuleState.LOW_POWER, control=0x50),
+        replace(UP, control=0x50),
+        replace(UP, deinit=0xFF),
+        replace(UP, disabled=0x01),
+        replace(UP, active=(0,) * 8, data_paths=(DpState.DEACTIVATED,) * 8),
+    ],
+)
+def test_a_module_that_takes_no_write_is_given_up(ignoring: Condition) -> None:
+    """What is written is seen at once when it was taken: to write it again does not start the clock anew."""
+    with pytest.raises(ModuleTroubleError) as caught:
+        after(ignoring, *(turn * 0.02 for turn in range(2_000)))
+    assert caught.value.code is Trouble.DOWN
+
+
+def test_a_state_of_a_lane_that_nobody_has_heard_of_is_waited_for_and_then_told() -> None:
+    strange = replace(UP, data_paths=(0,) * 8)
+    assert not after(strange, 0.0, 0.5).is_up
+    with pytest.raises(ModuleTroubleError, match="lanes 0"):
+        after(strange, 0.0, 0.5, 1.0, 2.0)
+
+
+def test_the_clock_starts_anew_whenever_something_moves() -> None:
+    progress = Progress()
+    on_the_way = (DpState.INIT, DpState.INITIALIZED, DpState.TURNING_ON)
+    for turn, state in enumerate(on_the_way):
+        step, progress = next_step(replace(UP, data_paths=(state,) * 8), IDENTITY, progress, turn * 0.3)
+        assert not step.is_up
