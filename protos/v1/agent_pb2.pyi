@@ -648,7 +648,9 @@ class PublishedHeartbeat(_message.Message):
     session: _builtins.str
     """as in its Welcome"""
     @_builtins.property
-    def heartbeat(self) -> Global___Heartbeat: ...
+    def heartbeat(self) -> Global___Heartbeat:
+        """as it would have gone over the stream"""
+
     def __init__(
         self,
         *,
