@@ -56,7 +56,7 @@ async def test_what_must_fire_fires_and_nothing_else(tmp_path):
 
             # A module gets hot.
             hot = pb.InjectRequest(
-                kind=pb.FAULT_KIND_MODULE_FAULT, node=ring.nodes[0], bundle=0, module=0, how="hot", amount=30.0
+                kind=pb.FAULT_KIND_MODULE_FAULT, node=ring.nodes[0], bundle=0, module=0, how="hot", amount=35.0
             )
             hot_fault = await emulator.Inject(hot)
             await prometheus.until_firing("RinglightModuleHot")
