@@ -43,7 +43,7 @@ async def chains_after_restart(running):
     await running.stack.controller_daemon.kill()
     await running.stack.restart_controller()
     await running.event("gate-open", "silence", after=mark)
-    await running.assert_light_is_plan(3)
+    await running.assert_light_becomes_plan(3)  # an agent may take longer to dial in than the grace period
     return {ring.name: list(ring.nodes) for ring in await running.observer.rings()}
 
 
@@ -68,7 +68,7 @@ async def test_a_store_that_is_lost_while_the_controller_is_away_loses_no_light(
         running.observer.events.clear()
         await running.stack.restart_controller()
         await running.event("gate-open", "silence")
-        await running.assert_light_is_plan(3)
+        await running.assert_light_becomes_plan(3)  # an agent may take longer to dial in than the grace period
         assert sorted(list(ring.nodes) for ring in await running.observer.rings()) == chains
 
 
