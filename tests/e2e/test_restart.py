@@ -41,7 +41,7 @@ async def test_a_fault_while_the_controller_is_away_is_healed_after_it_returns(l
         await running.event("ring-switching", ring.name, after=mark)
         await running.event("ring-active", ring.name, after=running.observer.last_sequence - 1)
         assert ring.nodes[1] not in (await running.ring(1)).nodes
-        await running.assert_light_is_plan(3)
+        await running.assert_light_becomes_plan(3)  # other rings may still wait for agents that dial in
 
 
 async def test_events_and_jobs_survive(lab):
